@@ -4,22 +4,27 @@
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
+import { type Random, systemRandom } from '../std/random.ts';
 import { closeHandle, type IpcHandle, type IpcMessage, message } from './ipc-message.ts';
-import { isWithinLimit } from './message-size.ts';
+import { messageBytes } from './message-size.ts';
 
 /** Outstanding requests, and requests being answered: starting calls, and a few others. */
 const ASKED_MAX = 5_000;
 const ANSWERING_MAX = 5_000;
+/** Where a process begins to number its requests, so that a late reply to the one that had its number before
+ *  is no reply to one of its own. */
+const FIRST_ID_MAX = 2 ** 47;
 
 export interface IpcTransport {
-  /** False if the other process is not there; a passed connection is closed then. */
-  send(message: IpcMessage, handle: IpcHandle | undefined): boolean;
+  /** False if nobody is there, or it takes no more. A connection, if there is one, is closed then, and also once
+   *  the other process has it, unless it is to be kept open. */
+  send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen?: boolean): boolean;
   /** Set once, by the channel. `handle` comes with the message. */
   onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
 }
 
 type OnNote = (body: unknown, about: { from: number; handle: IpcHandle | undefined }) => void;
-type OnRequest = (body: unknown) => Promise<unknown>;
+type OnRequest = (body: unknown, handle: IpcHandle | undefined) => Promise<unknown>;
 
 interface Asked {
   to: number;
@@ -37,43 +42,57 @@ export class IpcChannel {
   readonly #requests = new Map<string, OnRequest>();
   readonly #asked = new Map<number, Asked>();
   #answering = 0;
-  #lastId = 0;
+  #lastId: number;
 
-  constructor(number: number, channel: IpcTransport, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(
+    number: number,
+    channel: IpcTransport,
+    { clock, log, random = systemRandom }: { clock: Clock; log: Log; random?: Random },
+  ) {
     this.number = number;
+    this.#lastId = random.integer(FIRST_ID_MAX);
     this.#channel = channel;
     this.#clock = clock;
     this.#log = log;
     channel.onMessage = (text, handle) => this.#take(text, handle);
   }
 
+  /** What `take` throws is logged, and the handle is closed. */
   onNotification(topic: string, take: OnNote): void {
     this.#notes.set(topic, take);
   }
 
-  /** An error of `answer` that is one of ours is thrown at the requesting process. */
+  /** What `answer` throws is thrown where it was asked, if it is one of our errors. The handle is its own. */
   onRequest(topic: string, answer: OnRequest): void {
     this.#requests.set(topic, answer);
   }
 
   /** False if the other process is not there, or the message is too large. */
   notify(to: number, topic: string, body: unknown, handle?: IpcHandle): boolean {
-    if (!isWithinLimit(body)) {
+    const bytes = messageBytes(body);
+    if (bytes === undefined) {
       this.#log.error({ topic }, 'message to another process is too large');
-      if (handle !== undefined) closeHandle(handle);
+      closeHandle(handle);
       return false;
     }
-    return this.#channel.send({ kind: 'note', from: this.number, to, topic, body }, handle);
+    return this.#send({ kind: 'note', from: this.number, to, bytes, topic, body }, handle);
   }
 
-  /** Throws WORKER_GONE if the process is not there or ends meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if
-   *  nothing was sent because of too many requests or a message that is too large, and the errors of the other
-   *  end. */
-  request(to: number, topic: string, body: unknown, ms: number): Promise<unknown> {
+  /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if nothing was
+   *  sent as too much is under way or the message is too large, and what the other end throws. A `handle` stays
+   *  open here too, and is the caller's to close when the request is over. */
+  request(
+    to: number,
+    topic: string,
+    body: unknown,
+    ms: number,
+    handle?: IpcHandle,
+  ): Promise<unknown> {
     if (this.#asked.size >= ASKED_MAX) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: 'requests to workers' }));
     }
-    if (!isWithinLimit(body)) {
+    const bytes = messageBytes(body);
+    if (bytes === undefined) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: `large messages: ${topic}` }));
     }
     this.#lastId += 1;
@@ -83,8 +102,16 @@ export class IpcChannel {
         this.#settle(id)?.reject(new GatewayError('TIMED_OUT', { what: topic, ms })),
       );
       this.#asked.set(id, { to, resolve, reject, timer });
-      const request: IpcMessage = { kind: 'request', from: this.number, to, id, topic, body };
-      if (!this.#channel.send(request, undefined)) this.#settle(id)?.reject(gone(to));
+      const request: IpcMessage = {
+        kind: 'request',
+        from: this.number,
+        to,
+        bytes,
+        id,
+        topic,
+        body,
+      };
+      if (!this.#send(request, handle, true)) this.#settle(id)?.reject(gone(to));
     });
   }
 
@@ -108,7 +135,7 @@ export class IpcChannel {
         this.#takeNote(taken, handle);
         break;
       case 'request':
-        void this.#answer(taken);
+        void this.#answer(taken, handle);
         break;
       case 'reply':
         this.#settle(taken.id)?.resolve(taken.body);
@@ -126,35 +153,56 @@ export class IpcChannel {
     handle: IpcHandle | undefined,
   ): void {
     const take = this.#notes.get(topic);
-    if (take === undefined) closeHandle(handle);
-    else take(body, { from, handle });
+    if (take === undefined) {
+      closeHandle(handle);
+      return;
+    }
+    try {
+      take(body, { from, handle });
+    } catch (error) {
+      closeHandle(handle);
+      this.#log.error({ err: error, topic }, 'message of another process failed');
+    }
   }
 
   /** Never rejects. */
-  async #answer({
-    from,
-    id,
-    topic,
-    body,
-  }: Extract<IpcMessage, { kind: 'request' }>): Promise<void> {
+  async #answer(
+    { from, id, topic, body }: Extract<IpcMessage, { kind: 'request' }>,
+    handle: IpcHandle | undefined,
+  ): Promise<void> {
     const route = { from: this.number, to: from, id };
     this.#answering += 1;
     try {
       if (this.#answering > ANSWERING_MAX) {
+        closeHandle(handle);
         throw new GatewayError('QUEUE_FULL', { queue: 'requests of other processes' });
       }
       const answer = this.#requests.get(topic);
-      if (answer === undefined) throw new GatewayError('WORKER_FAILED', { worker: this.number });
-      const reply = await answer(body);
-      if (!isWithinLimit(reply)) throw new Error('the reply is too large for another process');
-      this.#channel.send({ kind: 'reply', ...route, body: reply }, undefined);
+      if (answer === undefined) {
+        closeHandle(handle);
+        throw new GatewayError('WORKER_FAILED', { worker: this.number });
+      }
+      const reply = await answer(body, handle);
+      const bytes = messageBytes(reply);
+      if (bytes === undefined) throw new Error('the reply is too large for another process');
+      this.#send({ kind: 'reply', ...route, bytes, body: reply }, undefined);
     } catch (error) {
       const code = codeOf(error) ?? 'WORKER_FAILED';
       if (code === 'WORKER_FAILED') this.#log.error({ err: error, topic }, 'request failed');
       const facts = error instanceof GatewayError ? error.facts : { worker: this.number };
-      this.#channel.send({ kind: 'failure', ...route, code, facts }, undefined);
+      const bytes = messageBytes(facts) ?? 0;
+      this.#send({ kind: 'failure', ...route, bytes, code, facts }, undefined);
     } finally {
       this.#answering -= 1;
+    }
+  }
+
+  #send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen = false): boolean {
+    try {
+      return this.#channel.send(message, handle, keepOpen);
+    } catch (error) {
+      this.#log.error({ err: error, to: message.to }, 'message to another process not sent');
+      return false;
     }
   }
 

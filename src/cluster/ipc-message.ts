@@ -18,16 +18,27 @@ export const API = WORKERS_MAX + 1;
 const number = z.int().min(SUPERVISOR).max(API);
 const route = { from: number, to: number };
 const id = z.int().positive();
+/** Of the body, as its sender has counted it (message-size.ts). */
+const bytes = z.int().nonnegative();
 
 export const message = z.discriminatedUnion('kind', [
-  /** Without an answer. May carry a handle. */
-  z.object({ kind: z.literal('note'), ...route, topic: z.string(), body: z.unknown() }),
-  z.object({ kind: z.literal('request'), ...route, id, topic: z.string(), body: z.unknown() }),
-  z.object({ kind: z.literal('reply'), ...route, id, body: z.unknown() }),
+  /** Wants no answer. May carry a handle. */
+  z.object({ kind: z.literal('note'), ...route, bytes, topic: z.string(), body: z.unknown() }),
+  /** May carry a handle. */
+  z.object({
+    kind: z.literal('request'),
+    ...route,
+    bytes,
+    id,
+    topic: z.string(),
+    body: z.unknown(),
+  }),
+  z.object({ kind: z.literal('reply'), ...route, bytes, id, body: z.unknown() }),
   /** Instead of a reply: an error by its code. */
   z.object({
     kind: z.literal('failure'),
     ...route,
+    bytes,
     id,
     code: z.string(),
     facts: z.record(z.string(), z.union([z.string(), z.number()])),

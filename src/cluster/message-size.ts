@@ -5,8 +5,8 @@ export const MESSAGE_BYTES_MAX = 8 * 1_048_576;
 /** Of a number, a boolean, an object or an array by itself. */
 const VALUE_BYTES = 9;
 
-/** An estimate, computed only up to the limit. */
-export function isWithinLimit(body: unknown, bytesMax = MESSAGE_BYTES_MAX): boolean {
+/** Bytes of a message's body, roughly; undefined if it has more than the limit, which is as far as is counted. */
+export function messageBytes(body: unknown, bytesMax = MESSAGE_BYTES_MAX): number | undefined {
   const waiting: unknown[] = [body];
   let bytes = 0;
   while (waiting.length > 0 && bytes <= bytesMax) {
@@ -21,5 +21,5 @@ export function isWithinLimit(body: unknown, bytesMax = MESSAGE_BYTES_MAX): bool
       }
     }
   }
-  return bytes <= bytesMax;
+  return bytes <= bytesMax ? bytes : undefined;
 }

@@ -8,17 +8,19 @@ import { isListenHandle } from '../runtime/listen-handle.ts';
 import type { IpcTransport } from './ipc-channel.ts';
 import type { IpcHandle, IpcMessage } from './ipc-message.ts';
 
-/** Messages queued in a pipe: with more, the other process is blocked, and is killed for it. */
+/** Messages that a pipe may hold: the other process does not read if there are more, and is killed for it. */
 const PENDING_MAX = 10_000;
+/** Their bytes, as their senders count them: the supervisor's memory for a process that does not read. */
+const PENDING_BYTES_MAX = 64 * 1_048_576;
 
 type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
 
-const pending = new WeakMap<Pipe, number>();
+const pending = new WeakMap<Pipe, { messages: number; bytes: number }>();
 
 /** In a forked process. `onLost` is called when the supervisor is gone. */
 export function supervisorTransport(onLost: () => void): IpcTransport {
   const channel: IpcTransport = {
-    send: (message, handle) => send(process, message, handle),
+    send: (message, handle, keepOpen) => send(process, message, handle, keepOpen),
     onMessage: () => undefined,
   };
   process.on('message', (message: unknown, handle: unknown) => {
@@ -34,14 +36,22 @@ export function handleOf(handle: unknown): IpcHandle | undefined {
   return handle instanceof Socket || isListenHandle(handle) ? handle : undefined;
 }
 
-/** Sends over the pipe of a process, to its parent or a child. False if the pipe is closed or full. A passed
- *  connection then belongs to the other process; it must have been read completely, and be silent. */
-export function send(over: Pipe, message: IpcMessage, handle: IpcHandle | undefined): boolean {
+/** Sends over the pipe of a process, this one's to its parent or a child's. False if it is closed or full; throws
+ *  what no process could read.
+ *  A connection is the other's from then on, and ours is closed unless it is to be kept; it must have been read to
+ *  the end, and be quiet. */
+export function send(
+  over: Pipe,
+  message: IpcMessage,
+  handle: IpcHandle | undefined,
+  keepOpen = false,
+): boolean {
   const socket = handle instanceof Socket ? handle : undefined;
-  const waiting = pending.get(over) ?? 0;
-  if (waiting >= PENDING_MAX) ipcDropped.inc();
-  if (!over.connected || over.send === undefined || waiting >= PENDING_MAX) {
-    socket?.destroy();
+  const closeOurs = (): void => {
+    if (!keepOpen) socket?.destroy();
+  };
+  if (!over.connected || over.send === undefined || !hasRoom(over, message)) {
+    closeOurs();
     return false;
   }
   if (socket !== undefined) {
@@ -49,17 +59,34 @@ export function send(over: Pipe, message: IpcMessage, handle: IpcHandle | undefi
     Reflect.set(socket, 'server', null);
     stopReading(socket);
   }
-  pending.set(over, waiting + 1);
+  count(over, 1, message.bytes);
   const sent = (): void => {
-    pending.set(over, (pending.get(over) ?? 1) - 1);
-    socket?.destroy(); // Our queue is empty by now, or could not be sent.
+    count(over, -1, -message.bytes);
+    closeOurs(); // It is empty by now, or could not be sent.
   };
-  Reflect.apply(over.send, over, [message, handle, {}, sent]); // Node's types know no raw handle.
+  try {
+    Reflect.apply(over.send, over, [message, handle, { keepOpen }, sent]); // Node's types know no raw handle.
+  } catch (error) {
+    sent();
+    throw error;
+  }
   return true;
 }
 
-/** Node keeps reading until the other process confirms the socket, and discards the data: with a busy event loop
- *  these would be the far end's first bytes. */
+function hasRoom(over: Pipe, message: IpcMessage): boolean {
+  const { messages, bytes } = pending.get(over) ?? { messages: 0, bytes: 0 };
+  if (messages < PENDING_MAX && bytes + message.bytes <= PENDING_BYTES_MAX) return true;
+  ipcDropped.inc();
+  return false;
+}
+
+function count(over: Pipe, messages: number, bytes: number): void {
+  const before = pending.get(over) ?? { messages: 0, bytes: 0 };
+  pending.set(over, { messages: before.messages + messages, bytes: before.bytes + bytes });
+}
+
+/** Node reads on until the other process says that it has the socket, and throws away what comes: with a busy
+ *  loop these are the far end's first words, which the other has asked for already. */
 function stopReading(socket: Socket): void {
   const handle: unknown = Reflect.get(socket, '_handle'); // Node's types know none.
   if (typeof handle !== 'object' || handle === null) return;

@@ -42,6 +42,9 @@ interface Place {
   restart: Timer | undefined;
 }
 
+/** How a process ended, or why there is none. */
+type Death = { code: number | null; signal: string | null } | { err: Error };
+
 export interface SupervisorOptions {
   /** Call workers. At least one. */
   workers: number;
@@ -81,7 +84,7 @@ export class WorkerSupervisor {
       restart: undefined,
     }));
     const channel: IpcTransport = {
-      send: (text, handle) => this.#carry(text, handle),
+      send: (text, handle, keepOpen) => this.#carry(text, handle, keepOpen),
       onMessage: () => undefined,
     };
     this.link = new IpcChannel(SUPERVISOR, channel, { clock, log });
@@ -140,25 +143,45 @@ export class WorkerSupervisor {
   }
 
   #run(place: Place): void {
-    const { entry, epoch, clock } = this.#options;
-    const role = place.number === API ? ['api'] : ['worker', String(place.number)];
-    const child = fork(entry.path, [...role, epoch], {
-      execArgv: entry.execArgv,
-      serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    const late = clock.after(START_MS_MAX, () => {
+    const child = this.#fork(place.number);
+    if (child instanceof Error) {
+      this.#died(place, { err: child });
+      return;
+    }
+    const late = this.#options.clock.after(START_MS_MAX, () => {
       if (!place.isServing) child.kill('SIGKILL');
     });
     Object.assign(place, { child, awaitsListener: false, hasDrained: false, missed: 0 });
-    child.on('message', (text: unknown, handle: unknown) => {
-      this.#forward(place, text, handleOf(handle));
-    });
-    child.once('error', () => child.kill('SIGKILL')); // It has no process then, and exits below.
-    child.once('exit', (code, signal) => {
+    const died = (how: Death): void => {
       late.cancel();
-      this.#died(place, { code, signal });
+      if (place.child === child) this.#died(place, how);
+    };
+    child.on('message', (text: unknown, handle: unknown) => {
+      // What a dead process has left in its channel would be taken for its successor's.
+      if (place.child === child) this.#forward(place, text, handleOf(handle));
+      else closeHandle(handleOf(handle));
     });
+    child.on('error', (err) => {
+      if (child.pid === undefined)
+        died({ err }); // No `exit` follows.
+      else child.kill('SIGKILL');
+    });
+    child.once('exit', (code, signal) => died({ code, signal }));
+  }
+
+  /** An error: the system has no memory or no number for a process. */
+  #fork(number: number): ChildProcess | Error {
+    const { entry, epoch } = this.#options;
+    const role = number === API ? ['api'] : ['worker', String(number)];
+    try {
+      return fork(entry.path, [...role, epoch], {
+        execArgv: entry.execArgv,
+        serialization: 'advanced',
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
   /** From a process, to the addressed one. The sender's number is checked. */
@@ -174,14 +197,15 @@ export class WorkerSupervisor {
     else this.#carry(parsed.data, handle);
   }
 
-  #carry(text: IpcMessage, handle: IpcHandle | undefined): boolean {
+  #carry(text: IpcMessage, handle: IpcHandle | undefined, keepOpen = false): boolean {
     const child = this.#place(text.to)?.child;
-    if (child !== undefined && send(child, text, handle)) return true;
-    if (handle !== this.#options.listener) closeHandle(handle);
+    if (child !== undefined && send(child, text, handle, keepOpen)) return true;
+    if (handle !== this.#options.listener && !keepOpen) closeHandle(handle);
     if (text.kind !== 'request' || text.from === SUPERVISOR) return false;
     const { from, to, id } = text;
     const facts = { worker: processName(to) };
-    this.#carry({ kind: 'failure', from: to, to: from, id, code: 'WORKER_GONE', facts }, undefined);
+    const route = { from: to, to: from, id, bytes: 0 };
+    this.#carry({ kind: 'failure', ...route, code: 'WORKER_GONE', facts }, undefined);
     return false;
   }
 
@@ -193,7 +217,7 @@ export class WorkerSupervisor {
     this.#change(number, { isServing: true });
   }
 
-  #died(place: Place, how: { code: number | null; signal: string | null }): void {
+  #died(place: Place, how: Death): void {
     const { log, clock } = this.#options;
     const { number } = place;
     this.#change(number, { child: undefined, isServing: false });

@@ -1,7 +1,10 @@
+import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
+import { IpcChannel, type IpcTransport } from '../../src/cluster/ipc-channel.ts';
+import type { IpcMessage } from '../../src/cluster/ipc-message.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
 import { wires } from './linked-channels.ts';
 
 function two() {
@@ -57,6 +60,29 @@ describe('a request between processes', () => {
   });
 });
 
+it('a late reply to a process that died is none to the one that has its number now', async () => {
+  const { log } = quietLog();
+  const sent: IpcMessage[] = [];
+  const begin = () => {
+    const transport: IpcTransport = {
+      send: (text) => sent.push(text) > 0,
+      onMessage: () => undefined,
+    };
+    return { transport, link: new IpcChannel(1, transport, { clock: new FakeClock(), log }) };
+  };
+  void begin().link.request(2, 'start', {}, 1_000);
+  const { transport, link } = begin();
+  const answers: unknown[] = [];
+  void link.request(2, 'start', {}, 1_000).then((body) => answers.push(body));
+  const replies = sent.map((asked, index) => ({
+    ...{ kind: 'reply', from: 2, to: 1, bytes: 9 },
+    ...{ id: asked.kind === 'request' ? asked.id : 0, body: index === 0 ? 'stranger' : 'own' },
+  }));
+  for (const reply of replies) transport.onMessage(reply, undefined);
+  await Promise.resolve();
+  expect(answers).toEqual(['own']);
+});
+
 describe('a note between processes', () => {
   it('comes with who sent it', () => {
     const { one, other } = two();
@@ -65,6 +91,23 @@ describe('a note between processes', () => {
     expect(one.notify(1, 'news', { bytes: Buffer.from('ab') })).toBe(true);
     expect(one.notify(1, 'nobody listens', {})).toBe(true);
     expect(taken).toEqual([[{ bytes: expect.anything() }, 0]]);
+  });
+
+  it('that its taker refuses is logged, and its socket closed; the process lives on', () => {
+    const { one, other, lines } = two();
+    other.onNotification('news', () => {
+      throw new Error('not as expected');
+    });
+    const socket = new Socket();
+    expect(one.notify(1, 'news', {}, socket)).toBe(true);
+    expect(socket.destroyed).toBe(true);
+    expect(lines()).toMatchObject([{ topic: 'news', msg: 'message of another process failed' }]);
+  });
+
+  it('that no process could read is logged and not sent', () => {
+    const { one, lines } = two();
+    expect(one.notify(1, 'news', { call: () => undefined })).toBe(false);
+    expect(lines()).toMatchObject([{ to: 1, msg: 'message to another process not sent' }]);
   });
 
   it('that is none is logged, and nothing breaks', () => {

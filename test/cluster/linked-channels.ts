@@ -13,19 +13,19 @@ export interface Wires {
   lines: () => Record<string, unknown>[];
   /** Nobody is there any more. */
   cut(number: number): void;
-  sockets: (IpcHandle | undefined)[];
+  sockets: IpcHandle[];
 }
 
 /** Those with the numbers 0 to `count`-1, and the API's. */
 export function wires(count: number, clock: Clock): Wires {
   const { log, lines } = quietLog();
   const channels = new Map<number, IpcTransport>();
-  const sockets: (IpcHandle | undefined)[] = [];
+  const sockets: IpcHandle[] = [];
   const linkOf = (number: number): IpcChannel => {
     const channel: IpcTransport = {
       send(text, socket) {
         const to = channels.get(text.to);
-        sockets.push(socket);
+        if (socket !== undefined) sockets.push(socket);
         if (to === undefined) return false;
         to.onMessage(deserialize(serialize(text)), socket);
         return true;

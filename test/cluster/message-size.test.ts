@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
-import { isWithinLimit, MESSAGE_BYTES_MAX } from '../../src/cluster/message-size.ts';
+import { MESSAGE_BYTES_MAX, messageBytes } from '../../src/cluster/message-size.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { wires } from './linked-channels.ts';
 
 describe('a message between processes', () => {
   it('is counted by its strings, its bytes, its keys and its values', () => {
-    expect(isWithinLimit('x'.repeat(91), 100)).toBe(true);
-    expect(isWithinLimit('x'.repeat(92), 100)).toBe(false);
-    expect(isWithinLimit({ key: Buffer.alloc(90) }, 100)).toBe(false);
+    expect(messageBytes('x'.repeat(91), 100)).toBe(100);
+    expect(messageBytes('x'.repeat(92), 100)).toBeUndefined();
+    expect(messageBytes({ key: Buffer.alloc(90) }, 100)).toBeUndefined();
     expect(
-      isWithinLimit(
+      messageBytes(
         Array.from({ length: 11 }, () => null),
         100,
       ),
-    ).toBe(false);
+    ).toBeUndefined();
     const circular: unknown[] = [];
     circular.push(circular);
-    expect(isWithinLimit(circular, 100)).toBe(false);
+    expect(messageBytes(circular, 100)).toBeUndefined();
   });
 
   it('is not sent if it is too large, and whoever waits for a reply is told so', async () => {

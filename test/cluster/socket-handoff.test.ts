@@ -1,7 +1,8 @@
 // Sockets cross a real pair of processes in test/e2e/workers; here, what arrives.
 
-import { createServer, request as httpRequest, type Server } from 'node:http';
+import { createServer, request as httpRequest, IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
@@ -12,9 +13,10 @@ import { wires } from './linked-channels.ts';
 const PATH = '/api/v1/telephony/ws/1/2/3/';
 
 function three() {
-  const made = wires(3, new FakeClock());
+  const clock = new FakeClock();
+  const made = wires(3, clock);
   const [, front, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
-  return { ...made, front, second };
+  return { ...made, clock, front, second };
 }
 
 describe('a media socket that was handed over', () => {
@@ -36,8 +38,9 @@ describe('a media socket that was handed over', () => {
       expect(request.headers['x-twilio-signature']).toBe('signed');
       acceptor.handleUpgrade(request, socket, head, (ws) => opened.push(ws));
     });
+    const handedOff: Promise<boolean>[] = [];
     server.on('upgrade', (request, socket, head) => {
-      expect(handOffSocket(front, 2, { request, socket: socket as Socket, head })).toBe(true);
+      handedOff.push(handOffSocket(front, 2, { request, socket: atWorker(socket), head }));
     });
     const status = await new Promise((resolve, reject) => {
       const headers = {
@@ -57,15 +60,45 @@ describe('a media socket that was handed over', () => {
     });
     expect(status).toEqual([101, 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=']);
     expect(opened).toHaveLength(1);
+    expect(await Promise.all(handedOff)).toEqual([true]);
     for (const ws of opened) ws.terminate();
   });
 
-  it('is closed if what was asked cannot be read', () => {
+  it('is closed if what was asked cannot be read, and the other process knows', async () => {
     const { front, second } = three();
     acceptHandedOffSocket(second, () => expect.unreachable());
     const socket = new Socket();
-    front.notify(2, 'upgrade', { url: 7 }, socket);
+    const unreadable = front.request(2, 'upgrade', { url: 7 }, 1_000, socket);
+    await expect(unreadable).rejects.toMatchObject({ code: 'WORKER_FAILED' });
     expect(socket.destroyed).toBe(true);
-    front.notify(2, 'upgrade', { url: '/', headers: {}, head: new Uint8Array(0) });
+    const none = { url: '/', headers: {}, head: new Uint8Array(0) };
+    await expect(front.request(2, 'upgrade', none, 1_000)).rejects.toMatchObject({
+      code: 'WORKER_FAILED',
+    });
+  });
+
+  it('stays open for an answer if the worker dies before it has taken it, or does not read', async () => {
+    const { front, second: silent, clock, cut } = three();
+    const [dying, slow, gone] = [new Socket(), new Socket(), new Socket()];
+    const request = Object.assign(new IncomingMessage(new Socket()), { url: PATH });
+    const handOff = (socket: Socket) =>
+      handOffSocket(front, 2, { request, socket, head: Buffer.alloc(0) });
+    silent.onRequest('upgrade', () => new Promise(() => undefined));
+    const first = handOff(dying);
+    front.peerLost(2);
+    expect(await first).toBe(false);
+    const second = handOff(slow);
+    clock.advance(5_000);
+    expect(await second).toBe(false);
+    cut(2);
+    expect(await handOff(gone)).toBe(false);
+    expect([dying, slow, gone].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 });
+
+/** A socket that crosses no processes here: what the sender does with its own must not end the worker's. */
+function atWorker(socket: Duplex): Socket {
+  const { destroy } = socket;
+  socket.destroy = () => Object.assign(socket, { destroy });
+  return socket as Socket; // Nothing else is upgraded here.
+}

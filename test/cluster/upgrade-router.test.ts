@@ -1,7 +1,7 @@
 // Which worker an upgrade goes to, and what one is answered that nobody takes.
 
 import { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { routeUpgrades, workerOf } from '../../src/cluster/upgrade-router.ts';
@@ -54,11 +54,26 @@ describe('an upgrade', () => {
   it('goes to its worker with its socket', () => {
     const { api, links, sockets } = wires(3, new FakeClock());
     const urls: unknown[] = [];
-    links[2]?.onNotification('upgrade', (body) => urls.push((body as { url: string }).url));
+    links[2]?.onRequest('upgrade', async (body) => urls.push((body as { url: string }).url));
     const socket = new Socket();
     routeUpgrades(api, workers)(asked(`${MEDIA}1/2/3/w2-abc`), socket, Buffer.alloc(0));
     expect(urls).toEqual([`${MEDIA}1/2/3/w2-abc`]);
     expect(sockets.at(-1)).toBe(socket);
+  });
+
+  it('is answered 503 if its worker dies before it has taken the socket', async () => {
+    const { api, cut, sockets } = wires(3, new FakeClock());
+    const server = createServer((socket) => {
+      cut(2);
+      routeUpgrades(api, workers)(asked(`${MEDIA}1/2/3/w2-abc`), socket, Buffer.alloc(0));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const peer = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    peer.setEncoding('utf8');
+    const answer = (await peer.toArray()).join('');
+    expect(answer).toMatch(/^HTTP\/1.1 503 Service Unavailable\r\n/);
+    expect(sockets).toHaveLength(1);
+    await new Promise((resolve) => server.close(resolve)); // It is closed here, too.
   });
 
   it.each([

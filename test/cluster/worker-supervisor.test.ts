@@ -1,12 +1,13 @@
 // The supervisor over real processes.
 
-import { fork } from 'node:child_process';
+import { ChildProcess, fork } from 'node:child_process';
 import { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { API } from '../../src/cluster/ipc-message.ts';
 import { handOffSocket } from '../../src/cluster/socket-handoff.ts';
+import { routeUpgrades } from '../../src/cluster/upgrade-router.ts';
 import { processIn, WorkerSupervisor } from '../../src/cluster/worker-supervisor.ts';
 import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
@@ -64,10 +65,11 @@ describe('several workers', () => {
     supervised(2);
     await supervisor.start();
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
+    const handedOff: Promise<boolean>[] = [];
     const server = createServer((socket) => {
       const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
       const head = Buffer.alloc(0);
-      expect(handOffSocket(supervisor.link, 2, { request, socket, head })).toBe(true);
+      handedOff.push(handOffSocket(supervisor.link, 2, { request, socket, head }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -77,8 +79,88 @@ describe('several workers', () => {
     });
     await new Promise((resolve) => client.once('close', resolve));
     expect(heard).toBe(`2 has ${url}`);
+    expect(await Promise.all(handedOff)).toEqual([true]);
     // What was handed over is not ours any more: the server closes at once.
     await new Promise((resolve) => server.close(resolve));
+  }, 60_000);
+
+  it('that are killed with a socket on its way to them do not take its answer with them', async () => {
+    const { ask } = supervised(2);
+    await supervisor.start();
+    const { pid } = who.parse(await ask(2, 'who'));
+    const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
+    const route = routeUpgrades(supervisor.link, { numbers: [1, 2], ofApplication: () => 1 });
+    const server = createServer((socket) => {
+      const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
+      process.kill(pid, 'SIGSTOP');
+      route(request, socket, Buffer.alloc(0));
+      clock.after(300, () => process.kill(pid, 'SIGKILL')); // It has the socket in its channel then.
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.setEncoding('utf8');
+    expect((await client.toArray()).join('')).toMatch(/^HTTP\/1.1 503 /);
+    await new Promise((resolve) => server.close(resolve));
+  }, 60_000);
+
+  it('that died send nothing any more, which would be taken for their successor', async () => {
+    const { ask } = supervised(1);
+    await supervisor.start();
+    const { pid } = who.parse(await ask(1, 'who'));
+    const told: unknown[] = [];
+    supervisor.link.onNotification('load', (body) => told.push(body));
+    const { emit } = ChildProcess.prototype;
+    // The kernel may report the end of a process before the rest of its pipe.
+    ChildProcess.prototype.emit = function (name: string, ...rest: unknown[]) {
+      const is = Reflect.apply(emit, this, [name, ...rest]);
+      const last = { kind: 'note', from: 1, to: 0, bytes: 9, topic: 'load', body: 'last words' };
+      if (name === 'exit' && this.pid === pid) Reflect.apply(emit, this, ['message', last]);
+      return is;
+    };
+    try {
+      process.kill(pid, 'SIGKILL');
+      await expect
+        .poll(
+          () =>
+            ask(1, 'who').then(
+              () => true,
+              () => false,
+            ),
+          POLL,
+        )
+        .toBe(true);
+    } finally {
+      ChildProcess.prototype.emit = emit;
+    }
+    expect(told).toEqual([]);
+  }, 60_000);
+
+  it('are started again when the system had no process for them', async () => {
+    const { ask, lines } = supervised(1);
+    await supervisor.start();
+    const { pid } = who.parse(await ask(1, 'who'));
+    const { execPath } = process;
+    const deaths = () => lines().filter(({ msg }) => msg === 'a worker died').length;
+    process.execPath = '/nowhere/node'; // spawn gives an error and no exit.
+    try {
+      process.kill(pid, 'SIGKILL');
+      await expect.poll(deaths, POLL).toBeGreaterThanOrEqual(2);
+      process.execPath = '\0'; // fork throws.
+      const before = deaths();
+      await expect.poll(deaths, POLL).toBeGreaterThan(before);
+    } finally {
+      process.execPath = execPath;
+    }
+    await expect
+      .poll(
+        () =>
+          ask(1, 'who').then(
+            () => true,
+            () => false,
+          ),
+        POLL,
+      )
+      .toBe(true);
   }, 60_000);
 
   it('end with their supervisor, also if it is killed while they are loaded', async () => {
