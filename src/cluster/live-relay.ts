@@ -1,8 +1,8 @@
-// Relays live items of the workers' calls to watchers at the API process. Workers send them over the inter-process
-// channel only while there is a watcher, and at a bounded rate.
+// What happens in calls of the workers, for those who watch it at the API process. Over the inter-process channel
+// workers send it of watched runs only, and at a bounded rate.
 
 import { z } from 'zod';
-import { isInterim, type LiveWatchers } from '../call/log/live-watchers.ts';
+import { isInterim, type LiveWatchers, type Watcher } from '../call/log/live-watchers.ts';
 import type { FeedbackItem } from '../call/log/realtime-feedback.ts';
 import { liveItemsDropped } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
@@ -14,9 +14,17 @@ const LIVE_PER_S_MAX = 500;
 /** Interim words among them, so that they do not displace other items. */
 const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 
-const watched = z.object({ isWatched: z.boolean() });
+/** Runs that a worker watches for the API process, which has at most 500 event streams. */
+const RUNS_MAX = 1_000;
+
+/** Which runs are watched from now on; `isAll`: these and no others. */
+const watched = z.object({
+  runIds: z.array(z.string()),
+  isWatched: z.boolean(),
+  isAll: z.boolean(),
+});
 const news = z.union([
-  z.object({ runIds: z.array(z.string()) }),
+  z.object({ storedOf: z.string() }),
   z.object({
     runId: z.string(),
     item: z.object({
@@ -27,48 +35,82 @@ const news = z.union([
   }),
 ]);
 
-/** At the API process. The returned function informs a new worker whether there is a watcher. */
+/** At the API process. The function that it gives says to a worker that has joined which runs are watched. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,
   workers: () => readonly number[],
 ): (joined: number) => void {
-  let isWatched = false;
-  const report = (worker: number): void => {
-    link.notify(worker, 'watched', { isWatched });
-  };
-  live.onWatched = (is) => {
-    isWatched = is;
-    for (const worker of workers()) report(worker);
+  // A run's worker is not known here, and may change while a call is set up.
+  live.onWatched = (runId, isWatched) => {
+    const change = { runIds: [runId], isWatched, isAll: false };
+    for (const worker of workers()) link.notify(worker, 'watched', change);
   };
   link.onNotification('news', (body) => {
     const taken = news.parse(body);
-    if ('runIds' in taken) live.notifyStored(taken.runIds);
+    if ('storedOf' in taken) live.notifyStored([taken.storedOf]);
     else live.emit(taken.runId, taken.item);
   });
-  return report;
+  return (worker) => {
+    const all = { runIds: live.runIds, isWatched: true, isAll: true };
+    link.notify(worker, 'watched', all);
+  };
 }
 
 /** At a call worker. */
 export function relayToApi(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
-  let sinceMs = Number.NEGATIVE_INFINITY;
-  let sent = 0;
-  const onLive = (runId: string, item: FeedbackItem): void => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - sinceMs >= 1_000) {
-      sinceMs = nowMs;
-      sent = 0;
-    }
-    if (sent >= (isInterim(item) ? INTERIM_PER_S_MAX : LIVE_PER_S_MAX)) {
-      liveItemsDropped.inc();
-      return;
-    }
-    sent += 1;
-    link.notify(API, 'news', { runId, item });
-  };
+  const unwatch = new Map<string, () => void>();
+  const limit = new LiveRate(clock);
+
   link.onNotification('watched', (body) => {
-    live.relay = watched.parse(body).isWatched
-      ? { onStored: (runIds) => link.notify(API, 'news', { runIds }), onLive }
-      : undefined;
+    const { runIds, isWatched, isAll } = watched.parse(body);
+    if (isAll) stop([...unwatch.keys()]);
+    if (isWatched) start(runIds);
+    else stop(runIds);
   });
+
+  function start(runIds: readonly string[]): void {
+    for (const runId of runIds) {
+      if (unwatch.size >= RUNS_MAX || unwatch.has(runId)) continue;
+      unwatch.set(runId, live.watch(runId, watcherOf(runId)));
+    }
+  }
+
+  function stop(runIds: readonly string[]): void {
+    for (const runId of runIds) {
+      unwatch.get(runId)?.();
+      unwatch.delete(runId);
+    }
+  }
+
+  function watcherOf(runId: string): Watcher {
+    return {
+      onStored: () => void link.notify(API, 'news', { storedOf: runId }),
+      onLive: (_, item) => {
+        if (limit.allows(item)) link.notify(API, 'news', { runId, item });
+        else liveItemsDropped.inc();
+      },
+    };
+  }
+}
+
+class LiveRate {
+  readonly #clock: Clock;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  #sent = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  allows(item: FeedbackItem): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#sinceMs >= 1_000) {
+      this.#sinceMs = nowMs;
+      this.#sent = 0;
+    }
+    if (this.#sent >= (isInterim(item) ? INTERIM_PER_S_MAX : LIVE_PER_S_MAX)) return false;
+    this.#sent += 1;
+    return true;
+  }
 }

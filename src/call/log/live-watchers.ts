@@ -23,46 +23,42 @@ export function isInterim({ type }: FeedbackItem): boolean {
   return type === ('rtf-user-transcription' satisfies LiveType);
 }
 
-/** Gets the items of all calls, watched or not. */
-export interface LiveRelay {
-  onStored(runIds: string[]): void;
-  onLive(runId: string, item: FeedbackItem): void;
-}
-
 export class LiveWatchers {
-  relay: LiveRelay | undefined;
-  /** Called when the first watcher arrives and when the last has left. */
-  onWatched: (isWatched: boolean) => void = () => undefined;
+  /** Called when a run gets its first watcher and when its last has gone. */
+  onWatched: (runId: string, isWatched: boolean) => void = () => undefined;
   /** By run; the number of event streams bounds it. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  /** Until the returned function is called. */
+  /** Those that somebody watches. */
+  get runIds(): string[] {
+    return [...this.#watchers.keys()];
+  }
+
+  /** Until the function that it gives is called. */
   watch(runId: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
-    if (this.#watchers.size === 0) this.onWatched(true);
+    const isFirst = watchers.size === 0;
     this.#watchers.set(runId, watchers.add(watcher));
+    if (isFirst) this.onWatched(runId, true);
     return () => {
-      watchers.delete(watcher);
-      if (watchers.size > 0 || !this.#watchers.delete(runId)) return;
-      if (this.#watchers.size === 0) this.onWatched(false);
+      if (!watchers.delete(watcher) || watchers.size > 0) return;
+      this.#watchers.delete(runId);
+      this.onWatched(runId, false);
     };
   }
 
   isWatched(runId: string): boolean {
-    return this.relay !== undefined || this.#watchers.has(runId);
+    return this.#watchers.has(runId);
   }
 
   notifyStored(runIds: Iterable<string>): void {
-    if (this.#watchers.size === 0 && this.relay === undefined) return;
-    const runs = new Set(runIds);
-    this.relay?.onStored([...runs]);
-    for (const runId of runs) {
+    if (this.#watchers.size === 0) return;
+    for (const runId of new Set(runIds)) {
       for (const watcher of this.#watchers.get(runId) ?? []) watcher.onStored();
     }
   }
 
   emit(runId: string, item: FeedbackItem): void {
-    this.relay?.onLive(runId, item);
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.onLive(runId, item);
   }
 }

@@ -9,7 +9,7 @@ import { withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 
-it('calls of other processes are told of while somebody watches, and not longer', () => {
+it('a worker sends what happens in watched runs, while somebody watches, and of no other run', () => {
   const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
   const clock = new FakeClock();
   const { links, api } = wires(3, clock);
@@ -17,28 +17,53 @@ it('calls of other processes are told of while somebody watches, and not longer'
   const joined = relayFromWorkers(api, front, () => [2]);
   relayToApi(two, behind, clock);
   joined(2);
-  expect(behind.relay).toBeUndefined();
   const told: unknown[] = [];
   const watcher = {
     onStored: () => void told.push('stored'),
     onLive: (runId: string, { type }: { type: string }) => void told.push([runId, type]),
   };
+  const crossed: unknown[] = [];
+  const { notify } = two;
+  two.notify = (...sent) => {
+    crossed.push(sent[2]);
+    return Reflect.apply(notify, two, sent);
+  };
   const item = { type: 'rtf-bot-started-speaking', payload: {}, timestamp: '' };
   const unwatch = front.watch('7', watcher);
-  const unwatchToo = front.watch('7', watcher);
+  const unwatchToo = front.watch('7', { ...watcher });
   unwatchToo();
+  unwatchToo();
+  expect(behind.isWatched('7')).toBe(true);
   unwatch();
-  expect(behind.relay).toBeUndefined();
+  expect(behind.isWatched('7')).toBe(false);
   const again = front.watch('7', watcher);
   behind.notifyStored(['7', '7', '8']);
   behind.emit('7', item);
   behind.emit('8', item);
+  expect(behind.isWatched('8')).toBe(false);
   expect(told).toEqual(['stored', ['7', 'rtf-bot-started-speaking']]);
+  expect(crossed).toEqual([{ storedOf: '7' }, { runId: '7', item }]);
   again();
   again();
   behind.notifyStored(['7']);
   expect(told).toHaveLength(2);
-  expect(behind.relay).toBeUndefined();
+});
+
+it('an API process that starts again watches what its own clients watch, and nothing else', () => {
+  const [first, second, behind] = [new LiveWatchers(), new LiveWatchers(), new LiveWatchers()];
+  const clock = new FakeClock();
+  const { links, api } = wires(3, clock);
+  const two = links[2] as IpcChannel;
+  relayToApi(two, behind, clock);
+  const watcher = { onStored: () => undefined, onLive: () => undefined };
+  relayFromWorkers(api, first, () => [2]);
+  for (let run = 0; run < 1_100; run++) first.watch(`${run}`, watcher);
+  const watchedOf = (of: number[]) => of.map((run) => behind.isWatched(`${run}`));
+  expect(watchedOf([0, 999, 1_000])).toEqual([true, true, false]);
+  second.watch('5', watcher);
+  const joined = relayFromWorkers(api, second, () => [2]);
+  joined(2);
+  expect(watchedOf([0, 5, 999])).toEqual([false, true, false]);
 });
 
 it('live items of another process are at most 500 a second, of which 250 interim words', async () => {
