@@ -85,11 +85,16 @@ export async function startCallWorker(
 
   async function examine({
     provider: name,
-    account,
+    organizationId,
+    configurationId,
     ...facts
   }: PbxExamination): Promise<Finding[]> {
     const provider = providers.pbx.find((each) => each.name === name);
     if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
+    const stored = await store.telephony.getConfiguration(organizationId, configurationId);
+    if (stored === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
+    const { credentials } = stored;
+    const account = { organizationId, configurationId, credentials };
     const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
     try {
       return await provider.pbx.examine(account, { ...facts, log }, deadline.signal);

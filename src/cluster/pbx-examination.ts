@@ -1,4 +1,5 @@
-// Providers for the API process: a PBX is checked by the worker that holds the connection to it.
+// Providers as the API process has them: a PBX is examined by the worker that holds the connection to it, which
+// reads its credentials by itself.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Finding, Pbx } from '../telephony/provider/pbx.ts';
@@ -19,9 +20,15 @@ export function examinedByWorker(
 }
 
 function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>): Pbx['examine'] {
-  return async (account, { numbers, publicUrl }): Promise<Finding[]> => {
+  return async (
+    { organizationId, configurationId },
+    { numbers, publicUrl },
+  ): Promise<Finding[]> => {
     const worker = workers.pbxWorker();
     if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
-    return worker.examine({ provider: name, account, numbers, publicUrl });
+    return worker.examine({
+      ...{ provider: name, organizationId, configurationId },
+      ...{ numbers, publicUrl },
+    });
   };
 }

@@ -64,10 +64,8 @@ const claimedDial = z.object({
 const fateWanted = z.object({ runId: z.string() });
 const examination = z.object({
   provider: providerName,
-  account: z.object({
-    configurationId: z.string(),
-    credentials: z.record(z.string(), z.unknown()),
-  }),
+  organizationId: z.string(),
+  configurationId: z.string(),
   numbers: z.array(z.string()),
   publicUrl: z.string(),
 });

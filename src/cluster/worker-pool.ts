@@ -5,12 +5,13 @@ import type { DigitsWanted } from '../call/control/send-digits.ts';
 import type { ClaimedDial, Placed } from '../call/outbound/campaign-calls.ts';
 import type { Fate } from '../call/outbound/campaign-plans.ts';
 import type { ProviderName } from '../model/provider.ts';
-import type { Finding, PbxAccount } from '../telephony/provider/pbx.ts';
+import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 
 export interface PbxExamination {
   provider: ProviderName;
-  account: PbxAccount;
+  organizationId: string;
+  configurationId: string;
   numbers: readonly string[];
   publicUrl: string;
 }

@@ -41,9 +41,9 @@ function fakeWorker(number: number): FakeWorker {
     startTest: async ({ workflowId }) => ({ runId: String(number), runName: workflowId }),
     place: async ({ to }) => (to === '+1' ? 'placed' : 'put-off'),
     outcomeAfterCrash: async (runId) => (runId === '9' ? 'there' : 'busy'),
-    examine: async ({ numbers, publicUrl, account }) => [
+    examine: async ({ numbers, publicUrl, organizationId, configurationId, ...rest }) => [
       {
-        key: String(account.credentials['key']),
+        key: `${organizationId}/${configurationId} ${Object.keys(rest).join()}`,
         title: publicUrl,
         verdict: 'pass',
         message: numbers.join(),
@@ -176,11 +176,13 @@ describe('the call workers', () => {
       await two?.place({ ...dial, from: null, to: '+1', campaignId: '5', ratePerSecond: 5 }),
     ).toBe('placed');
     expect(await two?.outcomeAfterCrash('9')).toBe('there');
-    const account = { configurationId: '4', credentials: { key: 'http' } };
+    const of = { organizationId: '3', configurationId: '4' };
     const publicUrl = 'https://gw.example.com';
     expect(
-      await two?.examine({ provider: 'ari', account, numbers: ['+1', '+2'], publicUrl }),
-    ).toEqual([{ key: 'http', title: publicUrl, verdict: 'pass', message: '+1,+2', advice: null }]);
+      await two?.examine({ provider: 'ari', ...of, numbers: ['+1', '+2'], publicUrl }),
+    ).toEqual([
+      { key: '3/4 provider', title: publicUrl, verdict: 'pass', message: '+1,+2', advice: null },
+    ]);
   });
 
   it('are reported as they come, and their calls are counted', () => {

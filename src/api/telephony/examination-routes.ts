@@ -68,7 +68,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         const numbers = await deps.store.telephony.listNumbers(stored.id);
         const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
         const findings = await pbx.examine(
-          { configurationId: stored.id, credentials: stored.credentials },
+          { organizationId, configurationId: stored.id, credentials: stored.credentials },
           {
             numbers: active.map(({ address }) => address),
             publicUrl: deps.publicUrl,

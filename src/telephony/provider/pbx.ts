@@ -18,6 +18,11 @@ export interface PbxAccount {
   credentials: ProviderCredentials;
 }
 
+/** Its owner's name, so that another process can look it up: credentials stay in the process that read them. */
+export interface ExaminedAccount extends PbxAccount {
+  organizationId: string;
+}
+
 export type PbxState =
   | { kind: 'connecting' }
   /** `version` as the PBX reports it. */
@@ -107,8 +112,8 @@ export interface Pbx {
   takeSocket(socket: MediaSocket): MediaSocketListener;
   /** Checks everything that calls depend on. Never rejects because of a finding. */
   examine(
-    account: PbxAccount,
-    /** The configuration's active numbers as stored, and the gateway's URL for the PBX. */
+    account: ExaminedAccount,
+    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. */
     facts: { numbers: readonly string[]; publicUrl: string; log: Log },
     signal: AbortSignal,
   ): Promise<Finding[]>;

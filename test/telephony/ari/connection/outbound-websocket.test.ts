@@ -95,7 +95,11 @@ describe('a connection that Asterisk has opened', () => {
     close.push(asterisk.dialOut({ uri: url, protocols: 'ari', ...login, apps: [APP] }));
     await up;
     const facts = { numbers: ['8000'], publicUrl: 'https://gw.example.com', log };
-    const findings = await pbx.examine(account, facts, new AbortController().signal);
+    const findings = await pbx.examine(
+      { organizationId: '1', ...account },
+      facts,
+      new AbortController().signal,
+    );
     const verdicts = Object.fromEntries(findings.map(({ key, verdict }) => [key, verdict]));
     expect(verdicts).toMatchObject({
       connection: 'pass',

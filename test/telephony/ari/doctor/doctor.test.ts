@@ -60,6 +60,7 @@ async function examine(
 ): Promise<Map<string, Finding>> {
   const findings = await provider.pbx.examine(
     {
+      organizationId: '1',
       configurationId: '1',
       credentials: {
         ari_endpoint: asterisk.url,
