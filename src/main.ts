@@ -67,18 +67,22 @@ async function main(): Promise<void> {
     process.exit(1);
   });
   if (forked !== undefined) return startForked(config, log, forked);
+  // Before the start is over there is nothing to be saved. The first process of a container has to say so: the
+  // kernel passes no signal on to it that it does not take.
+  const started = { stop: (): Promise<void> => Promise.resolve() };
+  stopOnSignals(() => started.stop(), log);
   if (config.workers > 0) {
     const { supervise } = await import('./app/supervisor.ts');
     const { accounts, stop } = await supervise(config, log);
+    started.stop = stop;
     await announce(config, accounts);
-    stopOnSignals(stop, log);
     return;
   }
   favourAudio(log);
   const { startSingleProcess } = await import('./app/single-process.ts');
   const { accounts, drain, close } = await startSingleProcess(config, log);
+  started.stop = () => drain().then(close);
   await announce(config, accounts);
-  stopOnSignals(() => drain().then(close), log);
 }
 
 /** The API process or a call worker. */

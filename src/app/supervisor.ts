@@ -14,7 +14,7 @@ import {
 } from '../runtime/listen-handle.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
-import { openNodeStore } from './node-parts.ts';
+import { openNodeStore, startWatchdog } from './node-parts.ts';
 
 /** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
@@ -50,10 +50,13 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
     await store.close();
     throw error;
   }
+  // Whatever runs the gateway starts it again; the other processes end with this one.
+  const watchdog = startWatchdog(config, log);
   return {
     accounts: store.accounts,
     async stop() {
       await supervisor.stop(config.drainMs);
+      await watchdog?.stop();
       listener?.close();
       await store.close();
     },

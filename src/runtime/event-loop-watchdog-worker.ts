@@ -20,6 +20,6 @@ for (let looks = 0; looks < missedChecksMax; looks++) {
 const seconds = (missedChecksMax * checkIntervalMs) / 1_000;
 writeSync(
   STDERR,
-  `The event loop has stood still for ${seconds} s: the gateway is killed (PATCHBAY_STALL_SECONDS)\n`,
+  `The event loop of process ${process.pid} was blocked for ${seconds} s: the process is killed (PATCHBAY_STALL_SECONDS)\n`,
 );
 process.kill(process.pid, 'SIGKILL');
