@@ -47,6 +47,7 @@ export async function openGatewayParts(
   forked: ForkedProcess | undefined,
 ) {
   collectProcessMetrics();
+  clock.lastStall(); // Watched from here on.
   const link = forked?.link;
   const store = await openNodeStore(config, log, forked);
   const speech = await openSpeech(config, log);

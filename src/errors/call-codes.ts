@@ -150,6 +150,10 @@ export const callErrors = {
   MEDIA_MALFORMED: { retry: false, text: 'The media message does not follow the protocol' },
   MEDIA_OVERSIZED: { retry: false, text: 'The media message is larger than allowed' },
   MEDIA_FLOOD: { retry: false, text: 'More media messages than real time allows' },
+  MEDIA_BACKLOG: {
+    retry: false,
+    text: 'The gateway stood still: {ms} ms of the caller were not heard and are silence in the recording',
+  },
   MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
   MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },
   MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },

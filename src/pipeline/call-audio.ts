@@ -5,7 +5,7 @@
 import { levelDb } from '../audio/gain.ts';
 import { FRAME_MS } from '../audio/pcm.ts';
 import { dtmfTones } from '../audio/tones/tone-generator.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
@@ -60,7 +60,9 @@ export class CallAudio {
   #recognizer: Recognizer | undefined;
   /** The current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
-  /** True within a frame or a tick; events are delivered at its end. */
+  /** Audio that was too old when this process went on, and is silence in the recording. */
+  #backlogMs = 0;
+  /** Within a frame or a tick, whose events go out when all of it is done. */
   #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
@@ -132,7 +134,14 @@ export class CallAudio {
   /** Audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
-    this.#decoder.push(payload, timestampMs, this.mediaMs);
+    const nowMs = this.mediaMs;
+    if (this.#clock.lastStall() !== undefined) {
+      const passedOverMs = this.#decoder.passOver(payload, timestampMs, nowMs);
+      this.#backlogMs += passedOverMs;
+      if (passedOverMs > 0) return;
+    }
+    if (this.#backlogMs > 0) this.#backlogIsOver();
+    this.#decoder.push(payload, timestampMs, nowMs);
     this.#events.flush();
   }
 
@@ -242,6 +251,13 @@ export class CallAudio {
     const isVoice = this.#isCallerVoice && this.#vad.voice.state === 'speech';
     this.#machine?.push(frame, frameDb, isVoice, atMs);
     this.#turnTaking.advance(this.mediaMs, this.#vad.positionMs);
+  }
+
+  #backlogIsOver(): void {
+    const ms = Math.round(this.#backlogMs);
+    this.#backlogMs = 0;
+    this.#log.warn({ ms }, 'this process stood still, audio of the caller is passed over');
+    this.#fault(new GatewayError('MEDIA_BACKLOG', { ms }));
   }
 
   #key(key: string): void {

@@ -1,5 +1,7 @@
 // Time as a dependency: wall clock, monotonic clock and timers. Tests pass in a fake.
 
+import { type Stall, StallMeter } from './stall-meter.ts';
+
 export interface Timer {
   cancel(): void;
 }
@@ -12,10 +14,18 @@ export interface Clock {
   /** Calls `run` once after `delayMs`; the timer does not keep the process alive. With 0 or less: after
    *  everything else that is due in the event loop. */
   after(delayMs: number, run: () => void): Timer;
+  /** When this process last stood still, if that was a moment ago. Found from the first call on. */
+  lastStall(): Stall | undefined;
 }
+
+let stalls: StallMeter | undefined;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  lastStall() {
+    stalls ??= new StallMeter(systemClock);
+    return stalls.latest();
+  },
   monotonicMs: () => performance.now(),
   after(delayMs, run) {
     if (delayMs <= 0) {

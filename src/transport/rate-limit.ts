@@ -1,8 +1,11 @@
-// Rate limit of a media connection per second: real time, with a margin for a network that catches up.
+// How much may come in one second: real time with room for a network that catches up. What comes at once because this
+// process stood still is excused, as much as that time may bring.
 
 import type { Clock } from '../std/clock.ts';
 
 const WINDOW_MS = 1_000;
+/** Of a stall: the kernel keeps less of a connection than comes in this time. */
+const EXCUSED_MS_MAX = 60_000;
 
 export interface RateLimit {
   messagesPerSecondMax: number;
@@ -12,14 +15,20 @@ export interface RateLimit {
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #rate: RateLimit;
+  readonly #sinceMs: number;
   #startMs: number;
   #messages = 0;
   #bytes = 0;
+  /** What is left of the last stall, which is known by its end. */
+  #excusedMessages = 0;
+  #excusedBytes = 0;
+  #stallEndMs = Number.NaN;
 
   constructor(clock: Clock, rate: RateLimit) {
     this.#clock = clock;
     this.#rate = rate;
-    this.#startMs = clock.monotonicMs();
+    this.#sinceMs = clock.monotonicMs();
+    this.#startMs = this.#sinceMs;
   }
 
   /** Counts one message; false if the limit is exceeded. */
@@ -33,6 +42,22 @@ export class RateLimiter {
     this.#messages += 1;
     this.#bytes += bytes;
     const { messagesPerSecondMax, bytesPerSecondMax } = this.#rate;
-    return this.#messages <= messagesPerSecondMax && this.#bytes <= bytesPerSecondMax;
+    if (this.#messages <= messagesPerSecondMax && this.#bytes <= bytesPerSecondMax) return true;
+    return this.#isExcused(bytes);
+  }
+
+  #isExcused(bytes: number): boolean {
+    const stall = this.#clock.lastStall();
+    if (stall === undefined) return false;
+    if (stall.endMs !== this.#stallEndMs) {
+      this.#stallEndMs = stall.endMs;
+      // Of the time in which it was there.
+      const ms = Math.min(stall.ms, stall.endMs - this.#sinceMs, EXCUSED_MS_MAX);
+      this.#excusedMessages = (ms / WINDOW_MS) * this.#rate.messagesPerSecondMax;
+      this.#excusedBytes = (ms / WINDOW_MS) * this.#rate.bytesPerSecondMax;
+    }
+    this.#excusedMessages -= 1;
+    this.#excusedBytes -= bytes;
+    return this.#excusedMessages >= 0 && this.#excusedBytes >= 0;
   }
 }

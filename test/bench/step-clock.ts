@@ -17,6 +17,10 @@ export class StepClock implements Clock {
     return this.nowMs;
   }
 
+  lastStall(): undefined {
+    return undefined;
+  }
+
   after(delayMs: number, run: () => void): { cancel(): void } {
     if (delayMs <= FRAME_MS + 1) this.#tick = run;
     return NEVER;

@@ -49,8 +49,9 @@ export class Dialling {
   newDispatcher(): Dispatcher {
     const { store, harness } = this;
     const clock: Clock = {
-      now: () => harness.clock.now(),
-      monotonicMs: () => harness.clock.monotonicMs(),
+      now: () => room.clock.now(),
+      monotonicMs: () => room.clock.monotonicMs(),
+      lastStall: () => undefined,
       after: (ms, run) => {
         if (!LOOKS_MS.has(ms)) return harness.clock.after(ms, run);
         this.#isWaiting = true;

@@ -71,6 +71,7 @@ beforeEach(async () => {
   const clock = {
     now: () => at.clock.now(),
     monotonicMs: () => at.clock.monotonicMs(),
+    lastStall: () => undefined,
     after: (ms: number, run: () => void) => {
       if (ms === LOOK_MS) lookOver(); // Looks end with the wait for the next one.
       return at.clock.after(ms, run);

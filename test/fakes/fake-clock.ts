@@ -1,6 +1,7 @@
 // A clock that stands still until it is told to move. Timers run in the order of their time.
 
 import type { Clock, Timer } from '../../src/std/clock.ts';
+import type { Stall } from '../../src/std/stall-meter.ts';
 
 interface Waiting {
   at: number;
@@ -13,6 +14,8 @@ export class FakeClock implements Clock {
   #order = 0;
   readonly #startAt: number;
   #waiting: Waiting[] = [];
+  /** What the process of this clock did, as a test says. */
+  stalled: Stall | undefined;
 
   /** `startAt` is the wall clock at the beginning, milliseconds since 1970. */
   constructor(startAt = Date.UTC(2026, 0, 15, 9, 0, 0)) {
@@ -22,6 +25,10 @@ export class FakeClock implements Clock {
   /** Timers that have not run. */
   get timers(): number {
     return this.#waiting.length;
+  }
+
+  lastStall(): Stall | undefined {
+    return this.stalled;
   }
 
   now(): number {

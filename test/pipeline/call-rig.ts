@@ -42,6 +42,8 @@ export class CallRig {
   readonly news: (CallAudioEvent & { atMs: number })[] = [];
   /** What the caller's line brings. */
   line: 'silence' | 'voice' | 'nothing' = 'silence';
+  /** Whether the line's packets have timestamps. */
+  isStamped = true;
   /** Called with each item of news, as the session would be. */
   react: (item: CallAudioEvent) => void = () => undefined;
   readonly mediaClock: MediaClock;
@@ -92,10 +94,23 @@ export class CallRig {
       this.clock.advance(20);
       if (this.line !== 'nothing') {
         const frame = this.#frame ?? (this.line === 'voice' ? VOICE : SILENCE);
-        this.audio.audioIn(frame, this.#timestampMs);
+        this.audio.audioIn(frame, this.isStamped ? this.#timestampMs : Number.NaN);
       }
       this.#timestampMs += 20;
       await settle();
+    }
+  }
+
+  /** The process, or with `isOurs` false the network, stands still for so long and then has all frames at once. In them, the caller makes a sound within
+   *  `voice`, in milliseconds of the stall. */
+  standStill(ms: number, voice: { fromMs: number; toMs: number }[], isOurs = true): void {
+    this.clock.advance(ms);
+    if (isOurs) this.clock.stalled = { endMs: this.nowMs, ms };
+    for (let at = 0; at < ms; at += 20) {
+      const isVoice = voice.some(({ fromMs, toMs }) => at >= fromMs && at < toMs);
+      const timestampMs = this.isStamped ? this.#timestampMs : Number.NaN;
+      this.audio.audioIn(isVoice ? VOICE : SILENCE, timestampMs);
+      this.#timestampMs += 20;
     }
   }
 

@@ -79,6 +79,7 @@ function steeredClock(fake: () => FakeClock): OpenStoreOptions['clock'] {
   return {
     now: () => fake().now(),
     monotonicMs: () => systemClock.monotonicMs(),
+    lastStall: () => undefined,
     after: (delayMs, run) => systemClock.after(delayMs, run),
   };
 }

@@ -7,6 +7,7 @@ export function guardedClock(clock: Clock, onError: (error: unknown) => void): C
   return {
     now: () => clock.now(),
     monotonicMs: () => clock.monotonicMs(),
+    lastStall: () => clock.lastStall(),
     after: (delayMs, run) =>
       clock.after(delayMs, () => {
         try {

@@ -9,6 +9,7 @@ import { mediaFaults } from '../../metrics/metrics.ts';
 import type { BatchedReads, SocketKernel } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
+import { RateLimiter } from '../rate-limit.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
@@ -52,8 +53,6 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
   socketsMax: 4_000,
 };
 
-const RATE_WINDOW_MS = 1_000;
-
 export interface MediaConnectionOptions {
   /** A websocket after its handshake, and the bytes received after it. */
   socket: Duplex;
@@ -87,10 +86,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #ending: End | undefined;
   /** Set when the connection is gone. */
   #ended: End | undefined;
-  #windowStartMs: number;
-  #windowMessages = 0;
-  #windowBytes = 0;
-  /** Whether anything was received since the last ping. */
+  readonly #rate: RateLimiter;
+  /** Anything came since the last ping. */
   #alive = true;
   #silence: Timer;
   #keepalive: Timer;
@@ -102,7 +99,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#clock = clock;
     this.#limits = limits;
     this.#onClosed = onClosed;
-    this.#windowStartMs = clock.monotonicMs();
+    this.#rate = new RateLimiter(clock, limits);
     this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
@@ -263,18 +260,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   /** Counts messages and bytes of the current second; false once the connection is closing. */
   #withinRate(bytes: number): boolean {
     if (!this.#taking) return false;
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#windowStartMs >= RATE_WINDOW_MS) {
-      this.#windowStartMs = nowMs;
-      this.#windowMessages = 0;
-      this.#windowBytes = 0;
-    }
-    this.#windowMessages += 1;
-    this.#windowBytes += bytes;
-    const { messagesPerSecondMax, bytesPerSecondMax } = this.#limits;
-    if (this.#windowMessages <= messagesPerSecondMax && this.#windowBytes <= bytesPerSecondMax) {
-      return true;
-    }
+    if (this.#rate.allows(bytes)) return true;
     this.#fail('MEDIA_FLOOD');
     return false;
   }
