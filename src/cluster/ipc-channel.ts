@@ -11,13 +11,13 @@ import { messageBytes } from './message-size.ts';
 /** Outstanding requests, and requests being answered: starting calls, and a few others. */
 const ASKED_MAX = 5_000;
 const ANSWERING_MAX = 5_000;
-/** Where a process begins to number its requests, so that a late reply to the one that had its number before
- *  is no reply to one of its own. */
+/** Limit of a process's first request number, which is random: a late reply to its dead predecessor must not match
+ *  one of its own requests. */
 const FIRST_ID_MAX = 2 ** 47;
 
 export interface IpcTransport {
-  /** False if nobody is there, or it takes no more. A connection, if there is one, is closed then, and also once
-   *  the other process has it, unless it is to be kept open. */
+  /** False if the other process is not there, or its queue is full. A passed connection is closed here, sent or not,
+   *  unless `keepOpen` is set. */
   send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen?: boolean): boolean;
   /** Set once, by the channel. `handle` comes with the message. */
   onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
@@ -57,12 +57,12 @@ export class IpcChannel {
     channel.onMessage = (text, handle) => this.#take(text, handle);
   }
 
-  /** What `take` throws is logged, and the handle is closed. */
+  /** An error of `take` is logged, and the handle is closed. */
   onNotification(topic: string, take: OnNote): void {
     this.#notes.set(topic, take);
   }
 
-  /** What `answer` throws is thrown where it was asked, if it is one of our errors. The handle is its own. */
+  /** An error of `answer` that is one of ours is thrown at the requesting process. `answer` owns the handle. */
   onRequest(topic: string, answer: OnRequest): void {
     this.#requests.set(topic, answer);
   }
@@ -78,9 +78,9 @@ export class IpcChannel {
     return this.#send({ kind: 'note', from: this.number, to, bytes, topic, body }, handle);
   }
 
-  /** Throws WORKER_GONE if nobody is there or leaves meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if nothing was
-   *  sent as too much is under way or the message is too large, and what the other end throws. A `handle` stays
-   *  open here too, and is the caller's to close when the request is over. */
+  /** Throws WORKER_GONE if the process is not there or ends meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if
+   *  nothing was sent because of too many requests or a message that is too large, and the errors of the other
+   *  end. A `handle` stays open in this process too; the caller closes it after the request. */
   request(
     to: number,
     topic: string,

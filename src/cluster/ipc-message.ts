@@ -18,11 +18,11 @@ export const API = WORKERS_MAX + 1;
 const number = z.int().min(SUPERVISOR).max(API);
 const route = { from: number, to: number };
 const id = z.int().positive();
-/** Of the body, as its sender has counted it (message-size.ts). */
+/** Estimated size of the body, from its sender (message-size.ts). */
 const bytes = z.int().nonnegative();
 
 export const message = z.discriminatedUnion('kind', [
-  /** Wants no answer. May carry a handle. */
+  /** Without an answer. May carry a handle. */
   z.object({ kind: z.literal('note'), ...route, bytes, topic: z.string(), body: z.unknown() }),
   /** May carry a handle. */
   z.object({

@@ -1,5 +1,5 @@
-// What happens in calls of the workers, for those who watch it at the API process. Over the inter-process channel
-// workers send it of watched runs only, and at a bounded rate.
+// Relays live items of the workers' calls to watchers at the API process. Workers send those of watched runs only
+// over the inter-process channel, at a bounded rate.
 
 import { z } from 'zod';
 import { isInterim, type LiveWatchers, type Watcher } from '../call/log/live-watchers.ts';
@@ -14,10 +14,10 @@ const LIVE_PER_S_MAX = 500;
 /** Interim words among them, so that they do not displace other items. */
 const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 
-/** Runs that a worker watches for the API process, which has at most 500 event streams. */
+/** Watched runs of one worker: the API process has at most 500 event streams. */
 const RUNS_MAX = 1_000;
 
-/** Which runs are watched from now on; `isAll`: these and no others. */
+/** A change of the watched runs; `isAll`: the complete list. */
 const watched = z.object({
   runIds: z.array(z.string()),
   isWatched: z.boolean(),
@@ -35,13 +35,13 @@ const news = z.union([
   }),
 ]);
 
-/** At the API process. The function that it gives says to a worker that has joined which runs are watched. */
+/** At the API process. The returned function sends the watched runs to a new worker. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,
   workers: () => readonly number[],
 ): (joined: number) => void {
-  // A run's worker is not known here, and may change while a call is set up.
+  // To all workers: which one has the run is not known here.
   live.onWatched = (runId, isWatched) => {
     const change = { runIds: [runId], isWatched, isAll: false };
     for (const worker of workers()) link.notify(worker, 'watched', change);

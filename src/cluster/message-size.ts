@@ -5,7 +5,7 @@ export const MESSAGE_BYTES_MAX = 8 * 1_048_576;
 /** Of a number, a boolean, an object or an array by itself. */
 const VALUE_BYTES = 9;
 
-/** Bytes of a message's body, roughly; undefined if it has more than the limit, which is as far as is counted. */
+/** Estimated bytes of a message's body; undefined above the limit. Computed only up to the limit. */
 export function messageBytes(body: unknown, bytesMax = MESSAGE_BYTES_MAX): number | undefined {
   const waiting: unknown[] = [body];
   let bytes = 0;

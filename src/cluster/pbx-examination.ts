@@ -1,5 +1,5 @@
-// Providers as the API process has them: a PBX is examined by the worker that holds the connection to it, which
-// reads its credentials by itself.
+// Providers for the API process: a PBX is checked by the worker that holds the connection to it. The worker reads the
+// credentials; they do not cross the inter-process channel.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Finding, Pbx } from '../telephony/provider/pbx.ts';

@@ -8,9 +8,9 @@ import { isListenHandle } from '../runtime/listen-handle.ts';
 import type { IpcTransport } from './ipc-channel.ts';
 import type { IpcHandle, IpcMessage } from './ipc-message.ts';
 
-/** Messages that a pipe may hold: the other process does not read if there are more, and is killed for it. */
+/** Messages queued in a pipe: with more, the other process is blocked, and is killed for it. */
 const PENDING_MAX = 10_000;
-/** Their bytes, as their senders count them: the supervisor's memory for a process that does not read. */
+/** Bytes queued in a pipe, by the senders' estimates: the supervisor's memory for a process that does not read. */
 const PENDING_BYTES_MAX = 64 * 1_048_576;
 
 type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
@@ -36,10 +36,9 @@ export function handleOf(handle: unknown): IpcHandle | undefined {
   return handle instanceof Socket || isListenHandle(handle) ? handle : undefined;
 }
 
-/** Sends over the pipe of a process, this one's to its parent or a child's. False if it is closed or full; throws
- *  what no process could read.
- *  A connection is the other's from then on, and ours is closed unless it is to be kept; it must have been read to
- *  the end, and be quiet. */
+/** Sends over the pipe of a process, to its parent or a child. False if the pipe is closed or full; throws if the
+ *  message cannot be serialized. A passed connection then belongs to the other process, and is closed here unless
+ *  `keepOpen` is set; it must have been read completely, and be silent. */
 export function send(
   over: Pipe,
   message: IpcMessage,
@@ -62,7 +61,7 @@ export function send(
   count(over, 1, message.bytes);
   const sent = (): void => {
     count(over, -1, -message.bytes);
-    closeOurs(); // It is empty by now, or could not be sent.
+    closeOurs(); // Our queue is empty by now, or could not be sent.
   };
   try {
     Reflect.apply(over.send, over, [message, handle, { keepOpen }, sent]); // Node's types know no raw handle.
@@ -85,8 +84,8 @@ function count(over: Pipe, messages: number, bytes: number): void {
   pending.set(over, { messages: before.messages + messages, bytes: before.bytes + bytes });
 }
 
-/** Node reads on until the other process says that it has the socket, and throws away what comes: with a busy
- *  loop these are the far end's first words, which the other has asked for already. */
+/** Node keeps reading until the other process confirms the socket, and discards the data: with a busy event loop
+ *  these would be the far end's first bytes. */
 function stopReading(socket: Socket): void {
   const handle: unknown = Reflect.get(socket, '_handle'); // Node's types know none.
   if (typeof handle !== 'object' || handle === null) return;

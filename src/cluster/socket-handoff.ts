@@ -1,16 +1,17 @@
-// A socket that reached the API process and is a call worker's: handed over between its request and the answer to
-// its upgrade, while the far end has to be silent (RFC 6455, 4.1). What was asked travels beside it. Both processes
-// have the socket until the worker says that it will answer: of a worker that dies before, the sender answers.
+// Hands off a socket from the API process to a call worker: between its upgrade request and the answer, while the
+// far end must be silent (RFC 6455, 4.1). The request travels with it. Both processes have the socket until the worker
+// acknowledges it: if the worker dies before, the sender can still answer.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { nextTick } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { closeHandle } from './ipc-message.ts';
 
-/** A provider waits longer for its upgrade, and a worker that lives takes milliseconds. */
+/** Limit of the worker's acknowledgement, which takes milliseconds. Providers wait longer for their upgrade. */
 const TAKEN_MS_MAX = 5_000;
 
 export type AcceptUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -21,8 +22,8 @@ const asked = z.object({
   head: z.instanceof(Uint8Array),
 });
 
-/** True once the worker has the socket. False if it does not take it: it is not there, or dies, or does not read.
- *  The socket is still open then, for an answer. Never rejects. */
+/** True once the worker has acknowledged the socket, which is closed in this process. False if the worker is not
+ *  there, dies or does not read: the socket is still open then, for an answer. Never rejects. */
 export async function handOffSocket(
   link: IpcChannel,
   worker: number,
@@ -31,11 +32,11 @@ export async function handOffSocket(
   const { url = '', headers } = request;
   const known = Object.fromEntries(Object.entries(headers).filter(([, value]) => value));
   const body = { url, headers: known, head };
-  socket.on('error', () => socket.destroy()); // Nobody else listens while it travels.
+  socket.on('error', () => socket.destroy()); // It has no other listener during the handoff.
   try {
     await link.request(worker, 'upgrade', body, TAKEN_MS_MAX, socket);
   } catch {
-    return false; // All that can be wrong has one answer, which the caller gives.
+    return false; // Every error has the same answer, a 503 by the caller.
   }
   socket.destroy(); // Ours; the connection is open at the worker.
   return true;
@@ -53,7 +54,7 @@ export function acceptHandedOffSocket(link: IpcChannel, take: AcceptUpgrade): vo
     const request = new IncomingMessage(handle);
     Object.assign(request, { method: 'GET', url, headers, httpVersion: '1.1' });
     handle.setNoDelay(true);
-    // After the reply, so that two processes never answer the far end.
-    setImmediate(() => take(request, handle, Buffer.from(head)));
+    // After the acknowledgement, so that only one process answers the far end.
+    void nextTick().then(() => take(request, handle, Buffer.from(head)));
   });
 }

@@ -25,7 +25,7 @@ export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): Accept
     else if (request.method !== 'GET') refuseUpgrade(socket, '405 Method Not Allowed');
     else if (!workers.numbers.includes(worker)) refuseUpgrade(socket, '503 Service Unavailable');
     else if (socket instanceof Socket) void handOff(link, worker, { request, socket, head });
-    else refuseUpgrade(socket, '500 Internal Server Error'); // No server of ours has others.
+    else refuseUpgrade(socket, '500 Internal Server Error'); // Our servers have no others.
   };
 }
 
@@ -33,10 +33,10 @@ async function handOff(...wanted: Parameters<typeof handOffSocket>): Promise<voi
   if (await handOffSocket(...wanted)) return;
   const { socket } = wanted[2];
   refuseUpgrade(socket, '503 Service Unavailable');
-  socket.destroySoon(); // Nothing is read of it any more that could end it.
+  socket.destroySoon(); // It is not read any more, so its end is not detected.
 }
 
-/** Undefined if the path is nobody's. */
+/** Undefined for an unknown path. */
 export function workerOf(url: string, workers: UpgradeTargets): number | undefined {
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith(PBX_PATH)) return workers.ofApplication(path.slice(PBX_PATH.length));

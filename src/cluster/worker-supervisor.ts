@@ -157,19 +157,19 @@ export class WorkerSupervisor {
       if (place.child === child) this.#died(place, how);
     };
     child.on('message', (text: unknown, handle: unknown) => {
-      // What a dead process has left in its channel would be taken for its successor's.
+      // A dead process's last messages must not be attributed to its successor.
       if (place.child === child) this.#forward(place, text, handleOf(handle));
       else closeHandle(handleOf(handle));
     });
     child.on('error', (err) => {
       if (child.pid === undefined)
-        died({ err }); // No `exit` follows.
+        died({ err }); // The process did not start: no `exit` event follows.
       else child.kill('SIGKILL');
     });
     child.once('exit', (code, signal) => died({ code, signal }));
   }
 
-  /** An error: the system has no memory or no number for a process. */
+  /** An error: the system has no memory or no process id left. */
   #fork(number: number): ChildProcess | Error {
     const { entry, epoch } = this.#options;
     const role = number === API ? ['api'] : ['worker', String(number)];
@@ -244,6 +244,7 @@ export class WorkerSupervisor {
         workerKills.inc();
         log.error({ worker: processName(place.number) }, 'a worker without a heartbeat is killed');
         place.child?.kill('SIGKILL');
+        place.missed = Number.NEGATIVE_INFINITY; // Once: its end may take longer than the next look.
       }
       this.#watchHeartbeats();
     });

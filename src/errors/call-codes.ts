@@ -152,7 +152,7 @@ export const callErrors = {
   MEDIA_FLOOD: { retry: false, text: 'More media messages than real time allows' },
   MEDIA_BACKLOG: {
     retry: false,
-    text: 'The gateway stood still: {ms} ms of the caller were not heard and are silence in the recording',
+    text: 'The gateway was stopped or blocked: {ms} ms of the caller were not processed and are silence in the recording',
   },
   MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
   MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },

@@ -5,7 +5,7 @@
 import { levelDb } from '../audio/gain.ts';
 import { FRAME_MS } from '../audio/pcm.ts';
 import { dtmfTones } from '../audio/tones/tone-generator.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
@@ -22,6 +22,7 @@ import { BatchedReader } from './receive/batched-reads.ts';
 import { Depacketizer } from './receive/depacketizer.ts';
 import { DigitCollector, type DigitEntry } from './receive/digit-collector.ts';
 import { InBandDtmf } from './receive/in-band-dtmf.ts';
+import { StallBacklog } from './receive/stall-backlog.ts';
 import { Recorder, type RecordingSummary } from './recorder.ts';
 import { AgentVoice } from './speak/agent-voice.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
@@ -42,6 +43,7 @@ export class CallAudio {
   readonly #startAt: number;
   readonly #events: DeferredEvents<CallAudioEvent>;
   readonly #decoder: Depacketizer;
+  readonly #backlog: StallBacklog;
   readonly #vad: VoiceActivityDetector;
   readonly #echo = new EchoDetector();
   readonly #digits = new DigitCollector();
@@ -60,8 +62,6 @@ export class CallAudio {
   #recognizer: Recognizer | undefined;
   /** The current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
-  /** Audio that was too old when this process went on, and is silence in the recording. */
-  #backlogMs = 0;
   /** Within a frame or a tick, whose events go out when all of it is done. */
   #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
@@ -81,6 +81,7 @@ export class CallAudio {
       codec: codecIn,
       sink: (frame, atMs) => this.#receive(frame, atMs),
     });
+    this.#backlog = new StallBacklog(clock, this.#decoder, (error) => this.#fault(error));
     this.#vad = new VoiceActivityDetector({
       vad: options.vad,
       onWindow: () => this.#window(),
@@ -135,12 +136,7 @@ export class CallAudio {
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
     const nowMs = this.mediaMs;
-    if (this.#clock.lastStall() !== undefined) {
-      const passedOverMs = this.#decoder.passOver(payload, timestampMs, nowMs);
-      this.#backlogMs += passedOverMs;
-      if (passedOverMs > 0) return;
-    }
-    if (this.#backlogMs > 0) this.#backlogIsOver();
+    if (this.#backlog.drops(payload, timestampMs, nowMs)) return;
     this.#decoder.push(payload, timestampMs, nowMs);
     this.#events.flush();
   }
@@ -251,13 +247,6 @@ export class CallAudio {
     const isVoice = this.#isCallerVoice && this.#vad.voice.state === 'speech';
     this.#machine?.push(frame, frameDb, isVoice, atMs);
     this.#turnTaking.advance(this.mediaMs, this.#vad.positionMs);
-  }
-
-  #backlogIsOver(): void {
-    const ms = Math.round(this.#backlogMs);
-    this.#backlogMs = 0;
-    this.#log.warn({ ms }, 'this process stood still, audio of the caller is passed over');
-    this.#fault(new GatewayError('MEDIA_BACKLOG', { ms }));
   }
 
   #key(key: string): void {

@@ -14,7 +14,7 @@ export interface Clock {
   /** Calls `run` once after `delayMs`; the timer does not keep the process alive. With 0 or less: after
    *  everything else that is due in the event loop. */
   after(delayMs: number, run: () => void): Timer;
-  /** When this process last stood still, if that was a moment ago. Found from the first call on. */
+  /** The last stall of this process, if its backlog may still be unread. Detected from the first call on. */
   lastStall(): Stall | undefined;
 }
 

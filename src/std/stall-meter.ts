@@ -1,5 +1,5 @@
-// When this process stood still: its event loop was blocked, or the process was stopped (SIGSTOP, a suspended
-// machine). What the kernel kept of its connections meanwhile comes at once then, and is nobody's flood.
+// Detects stalls of this process: its event loop was blocked, or the process was stopped (SIGSTOP, a suspended machine).
+// After one, its connections have a backlog in the kernel, which is no flood.
 
 export interface Stall {
   /** Monotonic time of its end. */
@@ -8,9 +8,9 @@ export interface Stall {
 }
 
 const BEAT_MS = 250;
-/** Less is a busy process, whose connections hold no more than a second may bring. */
+/** A shorter delay is a busy process, whose backlog is within the limits of one second. */
 const STALL_MS_MIN = 500;
-/** For so long after it connections may have a backlog of it: a thousand calls are read within seconds. */
+/** Time after a stall in which its backlog is read: a thousand calls take seconds. */
 const BACKLOG_MS_MAX = 5_000;
 
 /** Of a clock. */
@@ -31,8 +31,8 @@ export class StallMeter {
     clock.after(BEAT_MS, this.#beat);
   }
 
-  /** The last one, while connections may still have a backlog of it. Reads come before timers when a process goes
-   *  on, so it is found when it is asked for, not by the timer alone. */
+  /** The last stall, while connections may still have its backlog. Computed at each call: when a process resumes, its
+   *  reads come before its timers. */
   latest(): Stall | undefined {
     const nowMs = this.#clock.monotonicMs();
     const ms = nowMs - this.#beatMs - BEAT_MS;

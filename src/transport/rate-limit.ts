@@ -1,10 +1,10 @@
-// How much may come in one second: real time with room for a network that catches up. What comes at once because this
-// process stood still is excused, as much as that time may bring.
+// Rate limit of media messages: real time with room for a network that catches up. The backlog of a stall of this
+// process is allowed on top, as much as that time may bring.
 
 import type { Clock } from '../std/clock.ts';
 
 const WINDOW_MS = 1_000;
-/** Of a stall: the kernel keeps less of a connection than comes in this time. */
+/** Of a stall: the kernel's receive buffer holds less. */
 const EXCUSED_MS_MAX = 60_000;
 
 export interface RateLimit {
@@ -19,7 +19,7 @@ export class RateLimiter {
   #startMs: number;
   #messages = 0;
   #bytes = 0;
-  /** What is left of the last stall, which is known by its end. */
+  /** The rest of the allowance for the last stall, which is identified by its end. */
   #excusedMessages = 0;
   #excusedBytes = 0;
   #stallEndMs = Number.NaN;
@@ -51,7 +51,7 @@ export class RateLimiter {
     if (stall === undefined) return false;
     if (stall.endMs !== this.#stallEndMs) {
       this.#stallEndMs = stall.endMs;
-      // Of the time in which it was there.
+      // Only the time since the connection was opened counts.
       const ms = Math.min(stall.ms, stall.endMs - this.#sinceMs, EXCUSED_MS_MAX);
       this.#excusedMessages = (ms / WINDOW_MS) * this.#rate.messagesPerSecondMax;
       this.#excusedBytes = (ms / WINDOW_MS) * this.#rate.bytesPerSecondMax;

@@ -49,8 +49,8 @@ export class Dialling {
   newDispatcher(): Dispatcher {
     const { store, harness } = this;
     const clock: Clock = {
-      now: () => room.clock.now(),
-      monotonicMs: () => room.clock.monotonicMs(),
+      now: () => harness.clock.now(),
+      monotonicMs: () => harness.clock.monotonicMs(),
       lastStall: () => undefined,
       after: (ms, run) => {
         if (!LOOKS_MS.has(ms)) return harness.clock.after(ms, run);

@@ -19,12 +19,17 @@ afterEach(async () => {
 }, 60_000);
 
 it('calls go on after their worker was stopped for 8 s', async () => {
-  target = await startOwnGateway({ scenario: 'talk', workers: 1, cores: undefined });
+  target = await startOwnGateway({
+    scenario: 'talk',
+    workers: 1,
+    cores: undefined,
+    isSignUpOpen: false,
+  });
   const worker = workerOf(target.pid ?? 0);
   client = new LoadClient();
   const options = loadOptionsOf(target, {
     ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },
-    ...{ leadMs: 80, cores: undefined },
+    ...{ leadMs: 80, cores: undefined, hostilePerSecond: 0 },
   });
   await client.ask({ order: 'place', options });
   await pause(3_000); // Everybody speaks.

@@ -35,7 +35,7 @@ const PACKET_SAMPLES_MAX = RATE_HZ / 2;
 /** A timestamp this far from the expected one starts a new stream. */
 const RESTART_BACK_SAMPLES = 2 * RATE_HZ;
 const RESTART_AHEAD_SAMPLES = 120 * RATE_HZ;
-/** Of a backlog: older packets are passed over. Younger ones are heard late, and the recording has them. */
+/** Age of a packet in a backlog above which it is dropped; younger ones are processed late, and recorded. */
 const BACKLOG_MS_MAX = 1_000;
 /** Timestamps of an exact sender may be off by rounding, */
 const ROUNDING_SAMPLES = 24;
@@ -78,8 +78,8 @@ export class Depacketizer {
   /** Stream position of the next sample, in samples; undefined before the first packet. */
   #next: number | undefined;
   #lastStart = Number.NaN;
-  /** Samples that were passed over since, in packets without a timestamp. */
-  #passedOver = 0;
+  /** Samples of dropped packets without a timestamp, since the last packet. */
+  #dropped = 0;
   #wallClock = false;
   /** At most HELD_MAX, allocated when needed. */
   readonly #held: Held[] = [];
@@ -100,8 +100,8 @@ export class Depacketizer {
     const pcm = this.#decode(payload);
     const count = Math.min(pcm.length, PACKET_SAMPLES_MAX);
     if (count === 0) return;
-    if (this.#passedOver > 0) this.#fill((this.#next ?? 0) + this.#passedOver);
-    this.#passedOver = 0;
+    if (this.#dropped > 0) this.#fill((this.#next ?? 0) + this.#dropped);
+    this.#dropped = 0;
     const start = this.#place(timestampMs, count);
     this.#arrival.arrived((start + count) / PER_MS, nowMs);
     this.#jitter.arrived(start / PER_MS, nowMs);
@@ -109,16 +109,15 @@ export class Depacketizer {
     this.#lastStart = start;
   }
 
-  /** Of a backlog that this process has caused: the milliseconds of a packet that is too old to be heard, and is a
-   *  gap from here on; 0 for any other, which is to be pushed. */
-  passOver(payload: Uint8Array, timestampMs: number, nowMs: number): number {
+  /** For a packet of a backlog: its milliseconds if it is too old, which makes it a gap; 0 if it is to be pushed. */
+  dropIfOld(payload: Uint8Array, timestampMs: number, nowMs: number): number {
     if (this.#next === undefined) return 0;
     const isStamped = !Number.isNaN(timestampMs);
-    const start = isStamped ? timestampMs : (this.#next + this.#passedOver) / PER_MS;
+    const start = isStamped ? timestampMs : (this.#next + this.#dropped) / PER_MS;
     const ageMs = nowMs - this.#arrival.offsetMs - start;
     if (!(ageMs > BACKLOG_MS_MAX)) return 0;
     const ms = (this.#codec.samplesIn(payload) * 1_000) / this.#codec.rateHz;
-    if (!isStamped) this.#passedOver += Math.round(ms * PER_MS);
+    if (!isStamped) this.#dropped += Math.round(ms * PER_MS);
     return ms;
   }
 
