@@ -4,7 +4,6 @@
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
 import { relayToApi } from '../cluster/live-relay.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
-import { refuseUpgrade } from '../cluster/upgrade-router.ts';
 import { type CallWorker, serveWorkerCalls } from '../cluster/worker-calls.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { PbxExamination } from '../cluster/worker-pool.ts';
@@ -17,6 +16,7 @@ import type { Finding } from '../telephony/provider/pbx.ts';
 import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { type ForkedProcess, STOP_MS_MAX } from './node-parts.ts';
+import { takeUpgrades } from './upgrades.ts';
 
 /** Same limit as at the API process. */
 const EXAMINATION_MS_MAX = 55_000;
@@ -32,13 +32,8 @@ export async function startCallWorker(
   const callDeps = open.calls;
   callDeps.closing.onCompleted = () => void link.notify(API, 'completed', {});
   const control = createCallControl(callDeps);
-  const media = await openMediaEndpoints(providers, control, log);
-  acceptHandedOffSocket(link, (request, socket, head) => {
-    const isTaken =
-      media.handleUpgrade(request, socket, head) ||
-      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
-    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
-  });
+  const media = await openMediaEndpoints(open, control, log);
+  acceptHandedOffSocket(link, takeUpgrades(open, media));
   store.onReentered = () => void control.endTakenCalls(store);
   relayToApi(link, callDeps.events.live, clock);
   if (link.number === PBX_WORKER) await control.pbxLines.start();

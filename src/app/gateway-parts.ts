@@ -21,16 +21,23 @@ import { selfTestSockets } from '../runtime/socket-self-test.ts';
 import { openSpeechToText } from '../speech/stt/registry.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import { openTextToSpeech } from '../speech/tts/registry.ts';
+import { clientBehind } from '../std/client-address.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
 import type { StoreHandle } from '../store/open.ts';
 import type { PacketMedia } from '../telephony/ari/media/packet-transports.ts';
+import type { Pbx } from '../telephony/provider/pbx.ts';
 import { createProviders, type Providers } from '../telephony/registry/registry.ts';
 import { createAudioSocketServer } from '../transport/audiosocket/audiosocket-server.ts';
 import { CLOSE } from '../transport/media-socket.ts';
 import { createMediaTokens } from '../transport/media-token.ts';
 import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
-import { createMediaServer, type MediaServer } from '../transport/websocket/media-server.ts';
+import { UnadmittedSockets } from '../transport/unadmitted-sockets.ts';
+import {
+  createMediaServer,
+  type MediaEndpoint,
+  type MediaServer,
+} from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
 import {
   egressOf,
@@ -52,9 +59,14 @@ export async function openGatewayParts(
   const store = await openNodeStore(config, log, forked);
   const speech = await openSpeech(config, log);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;
-  const packets = await openPacketMedia(config, hasPbxs, log);
+  const known: { providers?: Providers } = {};
+  const unadmitted = new UnadmittedSockets({
+    isPbx: (client) => known.providers?.pbx.some(({ pbx }) => pbx.isKnownClient(client)) === true,
+  });
+  const packets = await openPacketMedia(config, hasPbxs, { unadmitted, log });
   const egress = egressOf(config);
   const providers = createProviders({ clock, random, packets, egress });
+  known.providers = providers;
   const calls = openCalls(config, { store, providers, speech, egress, log, worker: link?.number });
   const stallGuard = startWatchdog(config, log);
   return {
@@ -63,6 +75,8 @@ export async function openGatewayParts(
     providers,
     egress,
     calls,
+    unadmitted,
+    clientOf: clientBehind(config.trustedProxies),
     /** After the last input. */
     async close(): Promise<void> {
       await calls.http.outside.close();
@@ -82,10 +96,14 @@ export async function openGatewayParts(
 /** The servers of media sockets: those of hosted providers by their path, those of PBXs by their first message.
  *  No media connection may be opened before it settles: the self-test decides how they are read. */
 export async function openMediaEndpoints(
-  providers: Providers,
+  open: Pick<
+    Awaited<ReturnType<typeof openGatewayParts>>,
+    'providers' | 'calls' | 'unadmitted' | 'clientOf'
+  >,
   callControl: CallControl,
   log: Log,
 ): Promise<MediaServer> {
+  const { providers, calls, unadmitted, clientOf } = open;
   const addon = loadAddon();
   const kernel = await selfTestSockets({ clock, log, kernel: addon && socketKernel(addon) });
   return createMediaServer({
@@ -93,19 +111,35 @@ export async function openMediaEndpoints(
     log,
     kernel,
     authorize: (path, headers) => callControl.admit(path, headers),
-    endpoints: new Map(
-      providers.pbx.map(({ name, pbx }) => [name, (socket) => pbx.takeSocket(socket)]),
-    ),
+    isExpected: ({ runId, token }) => calls.tokens.isDue(runId, token),
+    endpoints: new Map(providers.pbx.map(({ name, pbx }) => [name, endpointOf(pbx)])),
+    unadmitted,
+    clientOf,
   });
 }
 
+/** In use while a configuration has its application. */
+function endpointOf(pbx: Pbx): MediaEndpoint {
+  return {
+    isInUse: (application) =>
+      application === undefined
+        ? pbx.applications.length > 0
+        : pbx.applications.includes(application),
+    accept: (socket, arrival) => pbx.takeSocket(socket, arrival),
+  };
+}
+
 /** Ports for the audio of PBXs without media websockets. */
-async function openPacketMedia(config: Config, hasPbxs: boolean, log: Log): Promise<PacketMedia> {
+async function openPacketMedia(
+  config: Config,
+  hasPbxs: boolean,
+  { unadmitted, log }: { unadmitted: UnadmittedSockets; log: Log },
+): Promise<PacketMedia> {
   const { host, audioSocketPort, rtpPorts } = config.media;
   const at = { host: config.host, clock, log };
   const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
   if (audioSocketPort === undefined || !hasPbxs) return { host, rtp, audioSockets: undefined };
-  const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort });
+  const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort, unadmitted });
   await audioSockets.listen();
   return { host, rtp, audioSockets };
 }

@@ -2,7 +2,6 @@
 // and all background jobs, and are not isolated from either.
 
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
-import { refuseUpgrade } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -15,6 +14,7 @@ import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { FirstApiKey } from './supervisor.ts';
+import { takeUpgrades } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
   accounts: FirstApiKey;
@@ -35,7 +35,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   callDeps.closing.onCompleted = () => jobs.noteCompleted();
   await jobs.recover();
   control.textChats.start();
-  const media = await openMediaEndpoints(providers, control, log);
+  const media = await openMediaEndpoints(open, control, log);
   const api = await buildApi(
     config,
     {
@@ -58,12 +58,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     },
     log,
   );
-  api.server.on('upgrade', (request, socket, head) => {
-    const isTaken =
-      media.handleUpgrade(request, socket, head) ||
-      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
-    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
-  });
+  api.server.on('upgrade', takeUpgrades(open, media));
   await api.listen({ host: config.host, port: config.port });
   await control.pbxLines.start();
   await jobs.dispatcher.start();

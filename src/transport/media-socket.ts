@@ -15,6 +15,14 @@ export interface MediaSocketListener {
   onClose(code: number, reason: string): void;
 }
 
+/** How a socket came that says by its first message which call it is of. */
+export interface SocketArrival {
+  /** Its client, as in std/client-address. */
+  client: string;
+  /** To be called once it is known which call it is of: until then it may be evicted. */
+  admitted(): void;
+}
+
 export interface MediaSocket {
   /** Sends one text message; dropped silently once the socket is closing. */
   sendText(message: string): void;
@@ -35,6 +43,7 @@ export const CLOSE = {
   normal: 1000,
   goingAway: 1001,
   protocol: 1002,
+  unsupported: 1003,
   invalidText: 1007,
   policy: 1008,
   tooBig: 1009,

@@ -12,6 +12,8 @@ export interface MediaTokenStore {
   /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the right one
    *  valid. */
   redeem(runId: string, token: string): boolean;
+  /** Whether `redeem` would be true. */
+  isDue(runId: string, token: string): boolean;
   /** Tokens that are kept, expired ones included. */
   readonly size: number;
 }
@@ -52,6 +54,15 @@ export function createMediaTokens(options: {
     for (const [runId, { untilMs }] of issued) if (untilMs <= nowMs) issued.delete(runId);
   }
 
+  function matching(runId: string, token: string): Issued | undefined {
+    const known = issued.get(runId);
+    const given = Buffer.from(token);
+    // A run without a token takes as long as one with another token.
+    const expected = known?.token ?? nobody;
+    const isSame = given.length === expected.length && timingSafeEqual(given, expected);
+    return isSame ? known : undefined;
+  }
+
   return {
     get size() {
       return issued.size;
@@ -66,13 +77,14 @@ export function createMediaTokens(options: {
       return token.toString();
     },
 
+    isDue(runId, token) {
+      const known = matching(runId, token);
+      return known !== undefined && clock.monotonicMs() < known.untilMs;
+    },
+
     redeem(runId, token) {
-      const known = issued.get(runId);
-      const given = Buffer.from(token);
-      // A run without a token takes as long as one with another token.
-      const expected = known?.token ?? nobody;
-      const isSame = given.length === expected.length && timingSafeEqual(given, expected);
-      if (known === undefined || !isSame) return false;
+      const known = matching(runId, token);
+      if (known === undefined) return false;
       issued.delete(runId);
       return clock.monotonicMs() < known.untilMs;
     },

@@ -74,6 +74,7 @@ export class FakePbx implements PbxProvider {
       return connection;
     },
     takeUpgrade: () => false,
+    isKnownClient: () => false,
     applications: [],
     takeSocket: () => {
       throw new Error('a fake PBX opens no sockets');

@@ -2,8 +2,8 @@
 
 import type { FastifyRequest } from 'fastify';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { clientName } from '../../std/client-address.ts';
 import type { User } from '../../store/accounts/users.ts';
-import { clientName } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { ownerOfKey, principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';

@@ -1,7 +1,6 @@
 // The rate limit of failed log-ins and keys: attempts are counted by a name (an address, a client) within a window
 // that begins with the first. In memory, per process; a restart forgives.
 
-import { isIPv6 } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
@@ -61,19 +60,4 @@ export class FailureLimiter {
     this.#names.set(name, fresh);
     return fresh;
   }
-}
-
-/** The client that an address identifies: itself, or with version 6 the network of 64 bits, which one client has
- *  for itself. */
-export function clientName(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  const [bare = ''] = address.split('%');
-  if (!isIPv6(bare)) return address;
-  const [head = '', tail] = bare.toLowerCase().split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
-  const groups = [...before, ...zeros, ...after].slice(0, 4);
-  return groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':');
 }

@@ -12,14 +12,16 @@ import { freeObject } from '../http/values.ts';
 /** 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;
 /** Each holds an open file and 64 KiB. */
-const UPLOADS_MAX = 64;
+const UPLOADS_MAX = 256;
+/** A browser sends six at a time, the library takes twenty in one go. */
+const UPLOADS_OF_ORGANIZATION_MAX = 24;
 /** So much too much is read and thrown away, so that the client reads our answer instead of finding
  *  the connection gone while it still sends. */
 const DISCARDED_BYTES_MAX = 1_048_576;
 
 /** In a context of its own, as nothing else takes its body unread. */
 export function uploadRoutes(deps: ApiDeps) {
-  let running = 0;
+  const running = new RunningUploads();
   return async (api: Api): Promise<void> => {
     api.removeAllContentTypeParsers();
     api.addContentTypeParser('*', async () => undefined);
@@ -30,7 +32,7 @@ export function uploadRoutes(deps: ApiDeps) {
         schema: {
           tags: ['runs'],
           operationId: 'putFile',
-          summary: 'Takes a file by a signed link; a file sent before under that link is replaced.',
+          summary: 'Takes a file by a signed link, which ends with that.',
           params: z.object({ '*': z.string() }),
           querystring: freeObject,
           response: {
@@ -44,11 +46,15 @@ export function uploadRoutes(deps: ApiDeps) {
         try {
           const upload = deps.links.verifyUpload({ key: params['*'], query });
           checkHeaders(upload, headers);
-          if (running >= UPLOADS_MAX) throw new GatewayError('QUEUE_FULL', { queue: 'uploads' });
-          running += 1;
-          await receive(deps, upload, raw).finally(() => {
-            running -= 1;
-          });
+          const done = running.begin(upload.key);
+          try {
+            // The key was made for this link: what lies there was sent under it.
+            const isUsed = (await deps.files.stat(upload.key)) !== undefined;
+            if (isUsed) throw new GatewayError('FILE_LINK_INVALID');
+            await receive(deps, upload, raw);
+          } finally {
+            done();
+          }
         } catch (error) {
           // A client that is refused before the end of its body may go on sending: closing the connection stops it.
           reply.header('Connection', 'close');
@@ -58,6 +64,28 @@ export function uploadRoutes(deps: ApiDeps) {
       },
     );
   };
+}
+
+/** Under way, by key. */
+class RunningUploads {
+  readonly #keys = new Set<string>();
+
+  /** Returns what ends it. Throws QUEUE_FULL, and FILE_LINK_INVALID for a link that is in use. */
+  begin(key: string): () => void {
+    if (this.#keys.has(key)) throw new GatewayError('FILE_LINK_INVALID');
+    const organization = organizationOf(key);
+    const own = [...this.#keys].filter((each) => organizationOf(each) === organization).length;
+    if (own >= UPLOADS_OF_ORGANIZATION_MAX || this.#keys.size >= UPLOADS_MAX) {
+      throw new GatewayError('QUEUE_FULL', { queue: 'uploads' });
+    }
+    this.#keys.add(key);
+    return () => this.#keys.delete(key);
+  }
+}
+
+/** Keys of links have a folder and the organization before the file. */
+function organizationOf(key: string): string {
+  return key.split('/', 2)[1] ?? '';
 }
 
 function checkHeaders(upload: LinkedUpload, headers: IncomingMessage['headers']): void {

@@ -4,10 +4,10 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { clientName } from '../../std/client-address.ts';
 import type { Principal } from '../../store/accounts/accounts.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiAccess } from '../auth/access.ts';
-import { clientName } from '../auth/attempt-limit.ts';
 import { missingError } from './validation.ts';
 
 /** Our keys have 47 characters; nothing longer is worth hashing. */

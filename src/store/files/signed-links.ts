@@ -17,7 +17,7 @@ export interface LinkedFile {
   fileName: string | null;
 }
 
-/** An upload, repeatable while the link is valid. */
+/** A file that someone may send, once. */
 export interface LinkedUpload {
   key: string;
   /** The Content-Type that the upload must have. */

@@ -4,6 +4,7 @@ import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
+import type { Pbx } from '../provider/pbx.ts';
 import type { PbxProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
 import { CallTable } from './calls/call-table.ts';
@@ -11,6 +12,7 @@ import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
 import { AriConnection } from './connection/connection.ts';
 import { type AriReach, createAriControl } from './connection/control.ts';
 import { EventSocket } from './connection/event-socket.ts';
+import { KnownClients } from './connection/known-clients.ts';
 import {
   type OutboundWebsocket,
   OutboundWebsocketServer,
@@ -40,6 +42,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   const { clock, random, packets, egress = createEgress() } = options;
   const rest = createRest({ provider: 'ari', clock, egress });
   const incomingSockets = new IncomingSockets();
+  const clients = new KnownClients();
   const transports = {
     ...websocketTransports(incomingSockets, egress),
     ...(packets === undefined ? {} : packetTransports(packets, { clock, egress })),
@@ -69,7 +72,8 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
 
   function openSocket(account: AriAccount, listener: AriSocketListener): AriSocket {
     if (account.connection === 'outgoing') {
-      return new EventSocket({ account, egress, clock, random, listener });
+      const onConnected = (address: string | undefined): void => clients.note(address);
+      return new EventSocket({ account, egress, onConnected, clock, random, listener });
     }
     const socket = outboundWebsockets.expect(account, clock, listener);
     incoming.set(account.app, socket);
@@ -117,9 +121,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
         return connection;
       },
 
-      takeUpgrade: (request, socket, head) => outboundWebsockets.takeUpgrade(request, socket, head),
-
-      takeSocket: (socket) => incomingSockets.accept(socket),
+      ...socketIntake({ incomingSockets, outboundWebsockets, clients }),
 
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);
@@ -129,5 +131,26 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
         return examineAri(context, { transports, openLeg });
       },
     },
+  };
+}
+
+/** Sockets that PBXs open, and from where they have proved to be theirs. */
+function socketIntake(parts: {
+  incomingSockets: IncomingSockets;
+  outboundWebsockets: OutboundWebsocketServer;
+  clients: KnownClients;
+}): Pick<Pbx, 'takeUpgrade' | 'takeSocket' | 'isKnownClient'> {
+  const { incomingSockets, outboundWebsockets, clients } = parts;
+  return {
+    takeUpgrade: (request, socket, head, client) =>
+      outboundWebsockets.takeUpgrade(request, socket, head, () => clients.note(client)),
+
+    takeSocket: (socket, arrival) =>
+      incomingSockets.accept(socket, () => {
+        clients.note(arrival?.client);
+        arrival?.admitted();
+      }),
+
+    isKnownClient: (client) => clients.has(client),
   };
 }

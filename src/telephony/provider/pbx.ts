@@ -6,7 +6,11 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallStatus } from '../../model/provider.ts';
-import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
+import type {
+  MediaSocket,
+  MediaSocketListener,
+  SocketArrival,
+} from '../../transport/media-socket.ts';
 import type { MediaSession } from './media-session.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
@@ -105,11 +109,13 @@ export interface Pbx {
   /** Names of the applications that are or should be connected: they identify the PBX of a socket. */
   readonly applications: readonly string[];
   connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
-  /** A PBX may open the connection to us: handles an HTTP server's `upgrade` event. False if the path is not
-   *  ours; the socket is untouched then. */
-  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  /** A media socket that a PBX has opened to us; its first message names the call. */
-  takeSocket(socket: MediaSocket): MediaSocketListener;
+  /** A PBX may open the connection to us: takes an HTTP server's `upgrade` event. `client`: as in std/client-address.
+   *  False if no configuration waits at that path; then nothing was done. */
+  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): boolean;
+  /** A media socket that a PBX has opened to us; which call it belongs to is in its first message. */
+  takeSocket(socket: MediaSocket, arrival?: SocketArrival): MediaSocketListener;
+  /** Whether a PBX of a configuration has proved itself from there, by its name in std/client-address. */
+  isKnownClient(client: string): boolean;
   /** Checks everything that calls depend on. Never rejects because of a finding. */
   examine(
     account: ExaminedAccount,

@@ -111,6 +111,12 @@ export class AudioSocketConnection implements MediaSocket {
     else this.#socket.end();
   }
 
+  /** Room is needed for another connection. */
+  evict(): void {
+    this.#ending ??= { code: CLOSE.policy, reason: 'MEDIA_FLOOD' };
+    this.#socket.destroy();
+  }
+
   #data(chunk: Buffer): void {
     try {
       this.#reader.read(chunk, (kind, payload) => this.#frame(kind, payload));

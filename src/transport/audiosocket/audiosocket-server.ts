@@ -9,12 +9,11 @@ import type { Log } from '../../log.ts';
 import { mediaFaults, mediaSockets } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CLOSE } from '../media-socket.ts';
+import { UNADMITTED_LIMITS, UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { type AudioSocketCall, AudioSocketConnection } from './audiosocket-connection.ts';
 
 /** Calls of one process. */
 const CONNECTIONS_MAX = 4_000;
-/** Connections that have not named their call yet. */
-const STRANGERS_MAX = 256;
 const UUID_BYTES = 16;
 /** Asterisk sends the UUID as soon as it is connected. */
 const FIRST_FRAME_MS_MAX = 2_000;
@@ -43,6 +42,8 @@ export interface AudioSocketOptions {
   port: number;
   clock: Clock;
   log: Log;
+  /** Counts connections that have not said whose they are. Default: a budget of its own, without known PBXs. */
+  unadmitted?: UnadmittedSockets | undefined;
 }
 
 export function createAudioSocketServer(options: AudioSocketOptions): AudioSocketServer {
@@ -59,13 +60,15 @@ class Listener implements AudioSocketServer {
   readonly #server: Server;
   /** By the UUID's hex digits. */
   readonly #waiting = new Map<string, Waiting>();
-  readonly #strangers = new Set<AudioSocketConnection>();
+  readonly #unadmitted: UnadmittedSockets;
   readonly #connections = new Set<AudioSocketConnection>();
 
   constructor(options: AudioSocketOptions) {
     this.#options = options;
+    this.#unadmitted = options.unadmitted ?? new UnadmittedSockets();
     this.#server = createServer((socket) => this.#begin(socket));
-    this.#server.maxConnections = CONNECTIONS_MAX;
+    const { socketsMax, socketsOfPbxsMax } = UNADMITTED_LIMITS;
+    this.#server.maxConnections = CONNECTIONS_MAX + socketsMax + socketsOfPbxsMax;
   }
 
   get port(): number {
@@ -118,29 +121,30 @@ class Listener implements AudioSocketServer {
 
   #begin(socket: Socket): void {
     const { clock, log } = this.#options;
-    if (this.#strangers.size >= STRANGERS_MAX) {
-      mediaFaults.inc({ code: 'MEDIA_FLOOD' satisfies ErrorCode });
+    // A call's UUID is known before Asterisk is asked to connect: without one, nobody has a reason to come.
+    if (this.#waiting.size === 0) {
+      mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' satisfies ErrorCode });
       socket.destroy();
       return;
     }
     mediaSockets.inc();
-    const connection = new AudioSocketConnection({
+    const leave = this.#unadmitted.enter(socket.remoteAddress ?? '', () => connection.evict());
+    const connection: AudioSocketConnection = new AudioSocketConnection({
       socket,
       clock,
       log,
       identify: (uuid) => {
         const waiting = uuid.length === UUID_BYTES ? this.#take(uuid) : undefined;
-        if (waiting !== undefined) this.#strangers.delete(connection);
+        if (waiting !== undefined) leave();
         return waiting;
       },
       onClosed: () => {
-        this.#strangers.delete(connection);
+        leave();
         this.#connections.delete(connection);
         mediaSockets.dec();
       },
       firstFrameMs: FIRST_FRAME_MS_MAX,
     });
-    this.#strangers.add(connection);
     this.#connections.add(connection);
   }
 

@@ -34,7 +34,7 @@ export interface MediaLimits {
   closeMs: number;
   /** From the upgrade to the decision whether to admit. */
   authorizeMs: number;
-  /** Sockets of one process, admitted or not. */
+  /** Sockets of one process that were admitted. */
   socketsMax: number;
 }
 
@@ -141,6 +141,12 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#ending = { code, reason };
     this.#teardown = this.#clock.after(this.#limits.closeMs, () => this.#ws.terminate());
     this.#ws.close(code, reason);
+  }
+
+  /** Room is needed for another socket: no closing handshake, which takes room too. */
+  evict(): void {
+    if (this.#taking) this.#ending = { code: CLOSE.policy, reason: 'MEDIA_FLOOD' };
+    this.#ws.terminate();
   }
 
   /** Connects the listener, and delivers buffered messages first. A listener that comes after the end gets the

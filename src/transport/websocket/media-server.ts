@@ -1,14 +1,23 @@
-// The media endpoint: accepts upgrades at once, has them admitted or refused, and counts open sockets. It parses no
-// message and is independent of providers. Source: contract §7.4 (path and close codes).
+// The media endpoint: accepts upgrades at once, has them admitted or refused, and counts open sockets; those that are not
+// admitted have a budget of their own (unadmitted-sockets). It parses no message and is independent of providers.
+// Source: contract §7.4 (path and close codes).
 
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../../log.ts';
 import { mediaSockets } from '../../metrics/metrics.ts';
 import type { SocketKernel } from '../../runtime/direct-socket.ts';
+import { type ClientOf, clientBehind } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { MEDIA_PATH as PREFIX } from '../media-path.ts';
-import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
+import {
+  CLOSE,
+  type MediaSocket,
+  type MediaSocketListener,
+  type SocketArrival,
+} from '../media-socket.ts';
+import { UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
@@ -41,9 +50,21 @@ export interface MediaServerOptions {
   /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Endpoints whose path names no run, by the first segment, which an application may follow: the listener
-   *  decides by the first message whether the socket may stay. Default: none. */
-  endpoints?: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
+  /** Whether a call waits for exactly this path: its socket does not wait among those of strangers. Default: none. */
+  isExpected?: (path: MediaPath) => boolean;
+  /** Endpoints whose path names no run, by the word in its place. Default: none. */
+  endpoints?: ReadonlyMap<string, MediaEndpoint>;
+  /** Default: a budget of its own, without known PBXs. */
+  unadmitted?: UnadmittedSockets;
+  /** Default: the peer, whatever a proxy says. */
+  clientOf?: ClientOf;
+}
+
+/** A path for sockets whose first message names their call. */
+export interface MediaEndpoint {
+  /** Whether anybody may come: `application` is what follows the word in the path, if anything does. */
+  isInUse(application: string | undefined): boolean;
+  accept(socket: MediaSocket, arrival: SocketArrival): MediaSocketListener;
 }
 
 export interface MediaServer {
@@ -58,6 +79,7 @@ export interface MediaServer {
 /** At its limit, or stopping: the provider may try elsewhere. */
 const UNAVAILABLE =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+const NOT_FOUND = 'HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 /** Longest path: three ids and a token. */
 const PATH_MAX = 512;
 const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
@@ -72,18 +94,26 @@ class WebsocketMediaServer implements MediaServer {
   readonly #limits: MediaLimits;
   readonly #kernel: SocketKernel | undefined;
   readonly #authorize: AuthorizeMedia;
-  readonly #endpoints: ReadonlyMap<string, (socket: MediaSocket) => MediaSocketListener>;
+  readonly #isExpected: (path: MediaPath) => boolean;
+  readonly #endpoints: ReadonlyMap<string, MediaEndpoint>;
+  readonly #unadmitted: UnadmittedSockets;
+  readonly #clientOf: ClientOf;
   readonly #connections = new Set<MediaConnection>();
+  /** Those that count as not admitted, each with what ends that. */
+  readonly #waiting = new Map<MediaConnection, () => void>();
   #draining = false;
   #drained: (() => void) | undefined;
 
-  constructor({ log, clock, limits, kernel, authorize, endpoints }: MediaServerOptions) {
-    this.#log = log;
-    this.#clock = clock;
-    this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...limits };
-    this.#kernel = kernel;
-    this.#authorize = authorize;
-    this.#endpoints = endpoints ?? new Map();
+  constructor(options: MediaServerOptions) {
+    this.#log = options.log;
+    this.#clock = options.clock;
+    this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...options.limits };
+    this.#kernel = options.kernel;
+    this.#authorize = options.authorize;
+    this.#isExpected = options.isExpected ?? (() => false);
+    this.#endpoints = options.endpoints ?? new Map();
+    this.#unadmitted = options.unadmitted ?? new UnadmittedSockets();
+    this.#clientOf = options.clientOf ?? clientBehind([]);
   }
 
   get open(): number {
@@ -94,14 +124,20 @@ class WebsocketMediaServer implements MediaServer {
     const url = request.url ?? '';
     const path = url.split('?', 1)[0] ?? '';
     if (!path.startsWith(PREFIX)) return false;
-    if (this.#draining || this.#connections.size >= this.#limits.socketsMax) {
+    const admitted = this.#connections.size - this.#waiting.size;
+    if (this.#draining || admitted >= this.#limits.socketsMax) {
       endWith(socket, UNAVAILABLE);
+      return true;
+    }
+    const named = this.#named(path);
+    if (named?.endpoint.isInUse(named.application) === false) {
+      endWith(socket, NOT_FOUND);
       return true;
     }
     const answer = answerUpgrade(request);
     if (answer.isOpen) {
       socket.write(answer.text);
-      this.#begin(socket, head, request);
+      this.#begin({ socket, head, request, endpoint: named?.endpoint });
     } else {
       endWith(socket, answer.text);
     }
@@ -118,7 +154,16 @@ class WebsocketMediaServer implements MediaServer {
     return drained;
   }
 
-  #begin(socket: Duplex, head: Buffer, request: IncomingMessage): void {
+  /** The endpoint of a path that names no run. */
+  #named(path: string): { endpoint: MediaEndpoint; application: string | undefined } | undefined {
+    const [word = '', application, ...more] = path.slice(PREFIX.length).split('/');
+    const endpoint = more.length === 0 ? this.#endpoints.get(word) : undefined;
+    return endpoint && { endpoint, application: application || undefined };
+  }
+
+  #begin({ socket, head, request, endpoint }: Upgraded): void {
+    // The stream may take the socket's handle, and its address with it.
+    const client = this.#clientOf(remoteAddressOf(socket), forwardedIn(request));
     const connection = new MediaConnection({
       socket,
       head,
@@ -131,15 +176,15 @@ class WebsocketMediaServer implements MediaServer {
     });
     this.#connections.add(connection);
     mediaSockets.inc();
-    const url = request.url ?? '';
-    const [word = '', , ...more] = url.split('?', 1)[0]?.slice(PREFIX.length).split('/') ?? [];
-    const endpoint = more.length === 0 ? this.#endpoints.get(word) : undefined;
-    if (endpoint !== undefined) {
-      connection.admit(endpoint);
-      return;
+    const path = endpoint === undefined ? parsePath(request.url ?? '') : undefined;
+    if (path === undefined || !this.#isExpected(path)) {
+      const leave = this.#unadmitted.enter(client, () => connection.evict());
+      this.#waiting.set(connection, leave);
     }
-    const path = parsePath(url);
-    if (path === undefined) connection.close(CLOSE.badRequest, 'the path is incomplete');
+    if (endpoint !== undefined) {
+      const admitted = (): void => this.#admitted(connection);
+      connection.admit((own) => endpoint.accept(own, { client, admitted }));
+    } else if (path === undefined) connection.close(CLOSE.badRequest, 'the path is incomplete');
     else void this.#admit(connection, path, request);
   }
 
@@ -154,8 +199,10 @@ class WebsocketMediaServer implements MediaServer {
     });
     try {
       const admission = await this.#authorize(path, singleHeaders(request), request.url ?? '');
-      if ('accept' in admission) connection.admit((socket) => admission.accept(socket));
-      else connection.close(admission.refuse, admission.reason);
+      if ('accept' in admission) {
+        this.#admitted(connection);
+        connection.admit((socket) => admission.accept(socket));
+      } else connection.close(admission.refuse, admission.reason);
     } catch (error) {
       this.#log.error({ err: error, runId: path.runId }, 'media admission failed');
       connection.close(CLOSE.internal, 'internal error');
@@ -164,11 +211,32 @@ class WebsocketMediaServer implements MediaServer {
     }
   }
 
+  #admitted(connection: MediaConnection): void {
+    this.#waiting.get(connection)?.();
+    this.#waiting.delete(connection);
+  }
+
   #forget(connection: MediaConnection): void {
+    this.#admitted(connection);
     this.#connections.delete(connection);
     mediaSockets.dec();
     if (this.#draining && this.#connections.size === 0) this.#drained?.();
   }
+}
+
+interface Upgraded {
+  socket: Duplex;
+  head: Buffer;
+  request: IncomingMessage;
+  endpoint: MediaEndpoint | undefined;
+}
+
+function remoteAddressOf(socket: Duplex): string | undefined {
+  return socket instanceof Socket ? socket.remoteAddress : undefined;
+}
+
+function forwardedIn({ headers }: IncomingMessage): string | undefined {
+  return [headers['x-forwarded-for'] ?? []].flat().join(',');
 }
 
 function parsePath(url: string): MediaPath | undefined {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clientName, FailureLimiter } from '../../../src/api/auth/attempt-limit.ts';
+import { FailureLimiter } from '../../../src/api/auth/attempt-limit.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
+import { clientName } from '../../../src/std/client-address.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function limitOf(attemptsMax = 2, windowMs = 60_000) {

@@ -23,8 +23,10 @@ import type {
 } from '../../../src/telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../../src/telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../../src/telephony/provider/terms.ts';
-import type { MediaSocket } from '../../../src/transport/media-socket.ts';
-import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
+import {
+  createMediaServer,
+  type MediaEndpoint,
+} from '../../../src/transport/websocket/media-server.ts';
 import {
   type FakeAsterisk,
   type FakeAsteriskOptions,
@@ -311,13 +313,16 @@ export async function transferLeg({ asterisk }: { asterisk: FakeAsterisk }): Pro
 /** The gateway's door for sockets that Asterisk opens; returns the address for websocket_client.conf. */
 async function mediaDoor(clock: FakeClock, provider: () => PbxProvider): Promise<string> {
   const { log } = quietLog();
-  const takeSocket = (socket: MediaSocket) => provider().pbx.takeSocket(socket);
+  const endpoint: MediaEndpoint = {
+    isInUse: () => true,
+    accept: (socket, arrival) => provider().pbx.takeSocket(socket, arrival),
+  };
   const authorize = () => Promise.resolve({ refuse: 4_401, reason: 'no run' });
   const media = createMediaServer({
     log,
     clock,
     authorize,
-    endpoints: new Map([['ari', takeSocket]]),
+    endpoints: new Map([['ari', endpoint]]),
   });
   const server = createServer();
   server.on('upgrade', (request, socket, head) => media.handleUpgrade(request, socket, head));

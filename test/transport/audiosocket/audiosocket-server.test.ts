@@ -314,3 +314,23 @@ describe('the AudioSocket port', () => {
     await expect(createAudioSocketServer(options).listen()).rejects.toThrow('EADDRINUSE');
   });
 });
+
+describe('silent AudioSocket connections', () => {
+  it('do not keep a call of the PBX out, however many there are', async () => {
+    const gw = await gateway();
+    const call = new Call();
+    call.expected(gw);
+    const silent: Asterisk[] = [];
+    for (let i = 0; i < 300; i += 1) silent.push(await Asterisk.to(gw));
+    const asterisk = await Asterisk.to(gw);
+    asterisk.send(uuidFrame(UUID), audio('hello'));
+    await call.until(1);
+    await Promise.all(silent.slice(0, 300 - 64).map(({ closed }) => closed));
+  });
+
+  it('end at once while no call waits for one', async () => {
+    const gw = await gateway();
+    const stranger = await Asterisk.to(gw);
+    await stranger.closed;
+  });
+});

@@ -6,12 +6,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type ClientOptions, WebSocket } from 'ws';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { mediaFaults, mediaSockets } from '../../../src/metrics/metrics.ts';
+import { clientBehind } from '../../../src/std/client-address.ts';
 import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaTokens } from '../../../src/transport/media-token.ts';
+import { UnadmittedSockets } from '../../../src/transport/unadmitted-sockets.ts';
 import type { MediaLimits } from '../../../src/transport/websocket/media-connection.ts';
 import {
   type AuthorizeMedia,
   createMediaServer,
+  type MediaEndpoint,
 } from '../../../src/transport/websocket/media-server.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
@@ -510,5 +513,92 @@ describe('two thousand media sockets', () => {
     );
     expect(server.clock.timers).toBe(0);
     expect(await gauge()).toBe(before);
+  });
+});
+
+describe('sockets that nobody has admitted', () => {
+  /** An endpoint whose sockets are identified by the word that they send first. */
+  async function withEndpoint(applications: readonly string[] = ['app']) {
+    const call = new Call();
+    const clock = new FakeClock();
+    const unadmitted = new UnadmittedSockets({
+      limits: { socketsMax: 40, socketsOfClientMax: 30 },
+    });
+    const endpoint: MediaEndpoint = {
+      isInUse: (application) => application !== undefined && applications.includes(application),
+      accept: (socket, { admitted }) => {
+        const listener = call.accept(socket);
+        const onText = (message: string): void => {
+          if (message === 'mine') admitted();
+          listener.onText(message);
+        };
+        return { ...listener, onText };
+      },
+    };
+    const media = createMediaServer({
+      log: quietLog().log,
+      clock,
+      limits: { socketsMax: 1 },
+      authorize: ({ runId }) =>
+        Promise.resolve(runId === 'r' ? call : { refuse: 4401, reason: 'token' }),
+      isExpected: ({ runId }) => runId === 'r',
+      endpoints: new Map([['ari', endpoint]]),
+      unadmitted,
+      clientOf: clientBehind(['loopback']),
+    });
+    const http = createServer();
+    http.on('upgrade', (request, socket, head) => media.handleUpgrade(request, socket, head));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    const { port } = http.address() as AddressInfo; // Of a TCP server.
+    const url = (path: string) => `ws://127.0.0.1:${port}/api/v1/telephony/ws/${path}`;
+    return { call, media, unadmitted, url };
+  }
+
+  it('take no place of a call, however many there are', async () => {
+    const { call, media, unadmitted, url } = await withEndpoint();
+    const idle = Array.from({ length: 100 }, () => connect(url('ari/app')));
+    await Promise.all(idle.map(({ opened }) => opened));
+    await Promise.all(idle.slice(0, 70).map(({ closed }) => closed));
+    expect(unadmitted.size).toBe(30);
+    const hosted = connect(url('w/o/r/t'));
+    await hosted.opened;
+    hosted.client.send('hello');
+    await call.until(1);
+    expect(unadmitted.size).toBe(30);
+    expect(media.open).toBe(31);
+  });
+
+  it('are counted by the address that a trusted proxy names', async () => {
+    const { unadmitted, url } = await withEndpoint();
+    const from = (client: string) =>
+      connect(url('ari/app'), { headers: { 'X-Forwarded-For': client } });
+    const quiet = from('192.0.2.7');
+    await quiet.opened;
+    const many = Array.from({ length: 60 }, () => from('192.0.2.1'));
+    await Promise.all(many.map(({ opened }) => opened));
+    await Promise.all(many.slice(0, 30).map(({ closed }) => closed));
+    expect(unadmitted.size).toBe(31);
+    expect(quiet.client.readyState).toBe(WebSocket.OPEN);
+  });
+
+  it('stop counting once it is known which call they are of', async () => {
+    const { call, unadmitted, url } = await withEndpoint();
+    const peer = connect(url('ari/app'));
+    await peer.opened;
+    expect(unadmitted.size).toBe(1);
+    peer.client.send('mine');
+    await call.until(1);
+    expect(unadmitted.size).toBe(0);
+    await expect(connect(url('w/o/r/t')).opened).rejects.toThrow('503');
+  });
+
+  it('are not upgraded at a path that no configuration has', async () => {
+    const { url } = await withEndpoint([]);
+    await expect(connect(url('ari/app')).opened).rejects.toThrow('404');
+    await expect(connect(url('ari')).opened).rejects.toThrow('404');
   });
 });

@@ -23,6 +23,7 @@ const OPEN_MS_MAX = 10_000;
 export class EventSocket implements AriSocket {
   readonly #account: AriAccount;
   readonly #egress: Egress;
+  readonly #onConnected: (address: string | undefined) => void;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #listener: AriSocketListener;
@@ -37,12 +38,15 @@ export class EventSocket implements AriSocket {
     account: AriAccount;
     /** Default: as while sign-up is closed. */
     egress?: Egress;
+    /** Asterisk took the login, at that address. */
+    onConnected?: (address: string | undefined) => void;
     clock: Clock;
     random: Random;
     listener: AriSocketListener;
   }) {
     this.#account = deps.account;
     this.#egress = deps.egress ?? createEgress();
+    this.#onConnected = deps.onConnected ?? (() => undefined);
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#listener = deps.listener;
@@ -78,6 +82,7 @@ export class EventSocket implements AriSocket {
     this.#socket = socket;
     this.#openedAt = undefined;
     this.#wait(OPEN_MS_MAX, () => this.#down(socket, connectionFault(this.#account, 'late')));
+    socket.once('upgrade', ({ socket: { remoteAddress } }) => this.#onConnected(remoteAddress));
     socket.on('open', () => this.#opened(socket));
     socket.on('message', (data) => {
       if (socket === this.#socket) this.#listener.onMessage(String(data));

@@ -47,17 +47,24 @@ export class OutboundWebsocketServer {
     return socket;
   }
 
-  /** False if the path is not ours; the socket is untouched then. */
-  takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+  /** False if no configuration waits at that path; then nothing was done. */
+  takeUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    onAdmitted: () => void = () => undefined,
+  ): boolean {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (!path.startsWith(PBX_PATH)) return false;
     const expected = this.#expected.get(path.slice(PBX_PATH.length));
-    if (expected === undefined || !expected.admits(request.headers.authorization)) {
+    if (expected === undefined) return false;
+    if (!expected.admits(request.headers.authorization)) {
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
       socket.on('error', () => socket.destroy());
       socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return true;
     }
+    onAdmitted();
     this.#acceptor.handleUpgrade(request, socket, head, (ws) => expected.take(ws));
     return true;
   }

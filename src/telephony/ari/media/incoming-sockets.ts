@@ -54,25 +54,42 @@ export class IncomingSockets {
     return { arrived, done: () => done() };
   }
 
-  accept(socket: MediaSocket): MediaSocketListener {
+  /** `onAccepted`: a call waited for it. */
+  accept(socket: MediaSocket, onAccepted: () => void = () => undefined): MediaSocketListener {
     let listener: MediaSocketListener | undefined;
     return {
       onText: (message) => {
-        listener ??= this.#identify(socket, message);
+        listener ??= this.#identify(socket, message, onAccepted);
         listener?.onText(message);
       },
-      onBinary: (message) => listener?.onBinary(message),
+      onBinary: (message) => {
+        if (listener === undefined)
+          this.#refuse(socket, CLOSE.unsupported, 'binary before MEDIA_START');
+        else listener.onBinary(message);
+      },
       onClose: (code, reason) => listener?.onClose(code, reason),
     };
   }
 
-  #identify(socket: MediaSocket, message: string): MediaSocketListener | undefined {
+  #identify(
+    socket: MediaSocket,
+    message: string,
+    onAccepted: () => void,
+  ): MediaSocketListener | undefined {
     const words = parseControlMessage(message);
     const channelId = words?.event === 'MEDIA_START' ? words.channelId : undefined;
     const accept = channelId === undefined ? undefined : this.#waiting.get(channelId);
-    if (accept !== undefined) return accept(socket);
-    mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' });
-    socket.close(CLOSE.unauthorized, 'no call waits for this socket');
+    if (accept !== undefined) {
+      onAccepted();
+      return accept(socket);
+    }
+    this.#refuse(socket, CLOSE.unauthorized, 'no call waits for this socket');
     return undefined;
+  }
+
+  #refuse(socket: MediaSocket, code: number, reason: string): void {
+    if (!socket.open) return;
+    mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' });
+    socket.close(code, reason);
   }
 }

@@ -112,4 +112,40 @@ describe('a connection that Asterisk has opened', () => {
     });
     expect(asterisk.channels).toEqual([]);
   });
+
+  it('is refused with 401 for a wrong password, and with 404 where no configuration waits', async () => {
+    const provider = createAriProvider({ clock: new FakeClock(), random: systemRandom });
+    const { pbx } = provider;
+    const url = await serve((request, socket, head) => {
+      const client = '192.0.2.9';
+      const isTaken = pbx.takeUpgrade(request, socket, head, client);
+      if (!isTaken) socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
+      return true;
+    });
+    const opened = (password: string): Promise<string> => {
+      const authorization = `Basic ${Buffer.from(`gw:${password}`).toString('base64')}`;
+      const asterisk = new WebSocket(url, 'ari', { headers: { authorization } });
+      close.push(() => asterisk.terminate());
+      return new Promise((resolve) => {
+        asterisk.once('open', () => resolve('open'));
+        asterisk.once('error', ({ message }) => resolve(message));
+      });
+    };
+    expect(await opened('gwsecret')).toContain('404');
+    const nothing = (): void => undefined;
+    const listener = {
+      onState: nothing,
+      onInbound: nothing,
+      onEarlyMedia: nothing,
+      onAnswered: nothing,
+      onStatus: nothing,
+    };
+    const { log } = quietLog();
+    const connection = pbx.connect({ configurationId: '1', credentials }, { listener, log });
+    close.push(() => connection.close());
+    expect(await opened('wrong')).toContain('401');
+    expect(pbx.isKnownClient('192.0.2.9')).toBe(false);
+    expect(await opened('gwsecret')).toBe('open');
+    expect(pbx.isKnownClient('192.0.2.9')).toBe(true);
+  });
 });

@@ -1,0 +1,25 @@
+// From where PBXs have proved themselves: by a login, or by the id of a media channel that nobody else knows. Their
+// sockets keep room when strangers open many. In memory: a PBX proves itself again after a start.
+
+import { clientName } from '../../../std/client-address.ts';
+
+/** Beyond, the one that was seen longest ago is forgotten. As many as a node connects to. */
+const CLIENTS_MAX = 1_000;
+
+export class KnownClients {
+  readonly #names = new Set<string>();
+
+  /** Undefined or empty for none. */
+  note(address: string | undefined): void {
+    if (address === undefined || address === '') return;
+    const name = clientName(address);
+    this.#names.delete(name);
+    this.#names.add(name);
+    const [oldest] = this.#names;
+    if (this.#names.size > CLIENTS_MAX && oldest !== undefined) this.#names.delete(oldest);
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+}
