@@ -10,6 +10,8 @@ const table = [
 
   ['audio', []],
   ['audio/tones', ['audio']],
+  // runtime: a thread for files that nobody here wrote.
+  ['audio/conversion', ['audio', 'runtime', 'std']],
   ['audio/resample', ['audio', 'runtime']],
   ['audio/vad', ['audio', 'runtime', 'std']],
   ['codec', ['audio', 'runtime']],
@@ -108,6 +110,7 @@ const table = [
       'call',
       'call/log',
       'call/http',
+      'audio/conversion',
       'pipeline',
       'pipeline/listen',
       'pipeline/speak',

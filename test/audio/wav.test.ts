@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import wavefile from 'wavefile';
 import { readWav, WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
 
@@ -174,6 +175,73 @@ describe('readWav', () => {
         }
       }),
       { numRuns: 500 },
+    );
+  });
+});
+
+describe('the package wavefile', () => {
+  const anySamples = fc.array(fc.integer({ min: -32_768, max: 32_767 }), {
+    minLength: 2,
+    maxLength: 200,
+  });
+  const anyRateHz = fc.constantFrom(8_000, 11_025, 16_000, 44_100, 48_000);
+  const evenly = (samples: number[], channels: number): Int16Array =>
+    Int16Array.from(samples.slice(0, samples.length - (samples.length % channels)));
+  const interleaved = (file: wavefile.WaveFile): number[] => {
+    const { samples } = file.data as { samples: Uint8Array };
+    const bytes = Buffer.from(samples);
+    return Array.from({ length: bytes.length / 2 }, (_, nth) => bytes.readInt16LE(2 * nth));
+  };
+
+  it('reads what wavHeader begins, whatever the samples, channels and rate', () => {
+    fc.assert(
+      fc.property(anySamples, anyRateHz, fc.constantFrom(1, 2), (all, rateHz, channels) => {
+        const samples = evenly(all, channels);
+        const data = Buffer.from(samples.buffer);
+        const header = wavHeader({ rateHz, channels, dataBytes: data.length });
+        const read = new wavefile.WaveFile(Buffer.concat([header, data]));
+        expect(read.fmt).toMatchObject({ audioFormat: 1, numChannels: channels });
+        expect(read.fmt).toMatchObject({ sampleRate: rateHz, bitsPerSample: 16 });
+        expect(interleaved(read)).toEqual([...samples]);
+      }),
+    );
+  });
+
+  it.each([
+    ['8', 512],
+    ['16', 0],
+    ['24', 1],
+    ['32', 1],
+    ['32f', 1],
+    ['64', 1],
+  ])('writes PCM of %s bits that readWav reads within %d', (bitDepth, most) => {
+    fc.assert(
+      fc.property(anySamples, anyRateHz, (all, rateHz) => {
+        const samples = evenly(all, 1);
+        const file = new wavefile.WaveFile();
+        file.fromScratch(1, rateHz, '16', samples);
+        if (bitDepth !== '16') file.toBitDepth(bitDepth);
+        const read = readWav(file.toBuffer());
+        expect([read.rateHz, read.samples.length]).toEqual([rateHz, samples.length]);
+        for (const [nth, sample] of samples.entries()) {
+          expect(Math.abs((read.samples[nth] ?? 0) - sample)).toBeLessThanOrEqual(most);
+        }
+      }),
+    );
+  });
+
+  it.each(['8a', '8m'])('writes G.711 (%s) that readWav reads as it does itself', (law) => {
+    fc.assert(
+      fc.property(anySamples, (all) => {
+        const file = new wavefile.WaveFile();
+        file.fromScratch(1, 8_000, '16', evenly(all, 1));
+        if (law === '8a') file.toALaw();
+        else file.toMuLaw();
+        const { samples } = readWav(file.toBuffer());
+        if (law === '8a') file.fromALaw();
+        else file.fromMuLaw();
+        expect([...samples]).toEqual(interleaved(file));
+      }),
     );
   });
 });

@@ -1,6 +1,7 @@
 // Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A sound
 // that cannot be loaded in time is omitted: a call goes on without it.
 
+import { WavConverter } from '../../audio/conversion/wav-conversion.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clip, ClipRef } from '../../model/clip.ts';
@@ -38,6 +39,7 @@ export class ClipLibrary {
   readonly #files: FileStore;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #converter: WavConverter;
   readonly #kept = new Map<string, Int16Array>();
   readonly #loading = new Map<string, Promise<Int16Array>>();
   #keptBytes = 0;
@@ -47,6 +49,7 @@ export class ClipLibrary {
     this.#files = deps.files;
     this.#clock = deps.clock;
     this.#log = deps.log;
+    this.#converter = new WavConverter(deps.clock);
   }
 
   /** Never rejects: clips that fail are missing. */
@@ -98,7 +101,8 @@ export class ClipLibrary {
     if (status.size > FILE_BYTES_MAX) throw unusable('its file is too large');
     let seconds: number;
     try {
-      ({ seconds } = inspectClip(await this.#files.readAll(key)));
+      const bytes = await this.#files.readAll(key);
+      ({ seconds } = inspectClip(await this.#converter.readable(bytes)));
     } catch (error) {
       throw error instanceof GatewayError ? unusable(String(error.facts['reason'])) : error;
     }
@@ -136,7 +140,8 @@ export class ClipLibrary {
 
   async #load(key: string, version: string, secondsMax: number): Promise<Int16Array> {
     try {
-      const samples = await decodeClip(await this.#files.readAll(key), secondsMax);
+      const wav = await this.#converter.readable(await this.#files.readAll(key));
+      const samples = await decodeClip(wav, secondsMax);
       const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
       this.#keep(version, sound);
       return sound;
