@@ -20,6 +20,14 @@ export const resourceErrors = {
     retry: false,
     text: 'There are no data of a gateway in {place}. Start the gateway once, or say where its data are: --data FOLDER, PATCHBAY_DATA or DATABASE_URL.',
   },
+  DATA_FOLDER_FULL: {
+    retry: true,
+    text: 'The disk of the data folder {folder} is full. Make room, or set PATCHBAY_DATA to a folder on another disk.',
+  },
+  DATA_FOLDER_UNWRITABLE: {
+    retry: false,
+    text: 'The data folder {folder} cannot be written ({reason}). Mount its disk for writing and let the user {user} own it, or set PATCHBAY_DATA to another folder.',
+  },
   STORE_LOCKED: {
     retry: false,
     text: 'Another process uses the data folder {folder}. Stop it, or set PATCHBAY_DATA to another folder.',

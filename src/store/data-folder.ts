@@ -1,0 +1,49 @@
+// The data folder at the start: made if it is missing, and written to once, so that a full or read-only disk is named
+// before anything half works.
+
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { GatewayError } from '../errors/gateway-error.ts';
+
+/** A page of the database. */
+const PROBE_BYTES = 8_192;
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Throws DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE. */
+export function prepareDataFolder(folder: string, pid = process.pid): void {
+  const probe = join(folder, `.probe-${pid}`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeProbe(probe);
+  } catch (error) {
+    throw folderError(folder, error);
+  } finally {
+    removeProbe(probe);
+  }
+}
+
+function writeProbe(path: string): void {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    writeSync(file, Buffer.alloc(PROBE_BYTES, 1));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function removeProbe(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Where it could not be made, it cannot be removed: the first error says why.
+  }
+}
+
+function folderError(folder: string, error: unknown): GatewayError {
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (FULL.has(reason)) return new GatewayError('DATA_FOLDER_FULL', { folder }, error);
+  const user = userInfo().username;
+  return new GatewayError('DATA_FOLDER_UNWRITABLE', { folder, reason, user }, error);
+}

@@ -1,0 +1,78 @@
+// The data folder at the start. A full and a read-only disk need a tmpfs, and so root; elsewhere they are skipped.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
+import { prepareDataFolder } from '../../src/store/data-folder.ts';
+import { openStore } from '../../src/store/open.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+
+const parent = mkdtempSync(join(tmpdir(), 'patchbay-folder-'));
+const disk = mkdtempSync(join(tmpdir(), 'patchbay-disk-'));
+let isMounted = false;
+
+function mount(options: string): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  try {
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk], { stdio: 'ignore' });
+    isMounted = true;
+  } catch {
+    isMounted = false;
+  }
+  return isMounted;
+}
+
+afterEach(() => {
+  if (isMounted) execFileSync('/bin/umount', [disk]);
+  isMounted = false;
+  rmSync(parent, { recursive: true, force: true });
+});
+
+const open = (dataFolder: string) =>
+  openStore({
+    dataFolder,
+    databaseUrl: undefined,
+    secrets: { keys: undefined },
+    callLimit: 10,
+    clock: systemClock,
+    random: systemRandom,
+    log: quietLog().log,
+  });
+
+describe('the data folder', () => {
+  it('is made for its owner alone, and has nothing in it then', () => {
+    const folder = join(parent, 'deep', 'data');
+    prepareDataFolder(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('refuses to be a file', () => {
+    const file = join(parent, 'file');
+    prepareDataFolder(parent);
+    writeFileSync(file, '');
+    expect(() => prepareDataFolder(file)).toThrow(`The data folder ${file} cannot be written`);
+  });
+
+  it('on a full disk says so, and what to do', async ({ skip }) => {
+    if (!mount('size=64k')) return skip();
+    writeFileSync(join(disk, 'filled'), Buffer.alloc(64 * 1_024));
+    await expect(open(disk)).rejects.toMatchObject({
+      code: 'DATA_FOLDER_FULL',
+      message: `The disk of the data folder ${disk} is full. Make room, or set PATCHBAY_DATA to a folder on another disk.`,
+    });
+    expect(readdirSync(disk)).toEqual(['filled']);
+  });
+
+  it('on a read-only disk says so, and what to do', async ({ skip }) => {
+    if (!mount('size=64k,ro')) return skip();
+    await expect(open(disk)).rejects.toMatchObject({
+      code: 'DATA_FOLDER_UNWRITABLE',
+      message: `The data folder ${disk} cannot be written (EROFS). Mount its disk for writing and let the user ${userInfo().username} own it, or set PATCHBAY_DATA to another folder.`,
+    });
+  });
+});
