@@ -40,10 +40,18 @@ export interface WorkflowProblem {
 /** A field of a lead, as the external PBX names it. */
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
+/** A day: no provider allows longer calls. */
+const CALL_S_MAX = 86_400;
+
 /** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
 export const workflowConfigurations = z.looseObject({
-  /** Seconds until a call is ended in any case. */
-  max_call_duration: z.int().gt(0).max(1_200).default(300),
+  /** Seconds until a call is ended in any case; the provider's own maximum holds too. */
+  max_call_duration: z.int().gt(0).max(CALL_S_MAX).default(300),
+  /** Seconds before that end at which the agent announces it; 0: it does not. Calls that may be no longer than four
+   *  times as long end without. */
+  call_ending_warning_seconds: z.int().min(0).max(600).default(30),
+  /** What it says then, with template variables. Empty: the engine's own line. */
+  call_ending_warning_text: z.string().max(1_000).default(''),
   /** Seconds of silence before the agent asks whether the caller is there. */
   max_user_idle_timeout: z.number().min(1).max(600).default(10),
   turn_start_strategy: z.enum(['default', 'min_words', 'provisional_vad']).default('default'),

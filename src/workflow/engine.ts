@@ -22,7 +22,7 @@ import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { type Step, wait } from './engine/step.ts';
+import { rendered, type Step, say, wait } from './engine/step.ts';
 import type { Graph } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
@@ -145,6 +145,9 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
     case 'idle':
       idle(step, policy);
       break;
+    case 'ending-soon':
+      announceEnd(step, event.text);
+      break;
     case 'ending':
       ending(step, event.reason);
   }
@@ -234,6 +237,13 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
   }
   if (state.idles > 1) policy.sayGoodbye(step);
   startClosing(step, 'user_idle_max_duration_exceeded');
+}
+
+/** In its turn: behind what is being said, and not while the caller speaks. */
+function announceEnd(step: Step, text: string): void {
+  if (step.state.phase !== 'talking') return;
+  const words = text.trim() === '' ? step.lines.endingSoon : rendered(step, text);
+  say(step, { kind: 'notice', text: words, interruptible: true });
 }
 
 function handedOver(step: Step, toolRunId: number): void {

@@ -24,6 +24,8 @@ const STORE_MS_MAX = 10_000;
 /** Interval of the attempts to store an outcome, and their number: a quarter of an hour. */
 const AGAIN_MS = 10_000;
 const TRIES_MAX = 90;
+/** Kept beside the run, some 6 MB: two hours of a talkative call, of longer ones the last. The event log has all. */
+const FEEDBACK_ITEMS_MAX = 20_000;
 
 export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
 
@@ -162,7 +164,7 @@ export class RunClosing {
       costInfo: outcome.costInfo,
       disposition: outcome.disposition,
       durationS: outcome.durationS,
-      logs: { realtime_feedback_events: feedbackItems(events) },
+      logs: { realtime_feedback_events: feedbackItems(events).slice(-FEEDBACK_ITEMS_MAX) },
       endedAt: new Date(outcome.endedAt ?? this.#deps.clock.now()),
     };
   }

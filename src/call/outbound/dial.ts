@@ -12,7 +12,7 @@ import type { DialResult } from '../../telephony/provider/provider.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { CallServices } from '../setup/call-services.ts';
-import { CALL_S_MAX, callbackUrls, RING_S } from '../setup/callback-urls.ts';
+import { CALL_S_EXTRA, callbackUrls, RING_S } from '../setup/callback-urls.ts';
 import type { OutboundRoute } from './outbound-route.ts';
 
 /** Deadline for the provider's answer to a dial. */
@@ -26,7 +26,7 @@ export interface DialRequestOfRun {
 }
 
 export interface ProviderDialDeps {
-  store: Pick<Store, 'runs'>;
+  store: Pick<Store, 'runs' | 'workflows'>;
   events: EventLog;
   hangUps: ProviderHangUp;
   services: Pick<CallServices, 'llm'>;
@@ -49,6 +49,7 @@ export class ProviderDial {
     const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
     if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
     services.llm?.prepare();
+    const callS = await this.#deps.store.workflows.callSeconds(run.definitionId);
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
     try {
       return await provider.control.dial(
@@ -59,7 +60,7 @@ export class ProviderDial {
           to: provider.formatAddress(to),
           ...callbackUrls(publicUrl, provider.name, run.id),
           ringS: RING_S,
-          callS: Math.min(CALL_S_MAX, provider.capabilities.callS.max),
+          callS: Math.min(callS + CALL_S_EXTRA, provider.capabilities.callS.max),
         },
         deadline.signal,
       );

@@ -38,6 +38,8 @@ import { SessionEvents } from './session-events.ts';
 const LEAVE_MS_MAX = 10_000;
 /** For the provider to report how an unanswered call ended, after its media are gone. */
 const VERDICT_MS_MAX = 3_000;
+/** A call this many times as long as its warning is too short to be warned of its end. */
+const WARNING_SHARE_MIN = 4;
 
 export interface SessionOptions {
   plan: CallPlan;
@@ -248,9 +250,7 @@ export class CallSession {
     const audio = this.#audio;
     if (audio === undefined) return; // It starts with its media.
     audio.listen();
-    this.#timers.after(plan.settings.max_call_duration * 1_000, () =>
-      this.#leave('call_duration_exceeded', 'gateway'),
-    );
+    this.#limitDuration();
     this.#idle.reset();
     const begin = (initialContext: Record<string, unknown>) => {
       audio.ring(false);
@@ -260,6 +260,18 @@ export class CallSession {
       audio.ring(true);
       this.#mute.follow(this.#dialogue.state);
     });
+  }
+
+  #limitDuration(): void {
+    const { settings, provider } = this.plan;
+    const { call_ending_warning_seconds: warningS, call_ending_warning_text: text } = settings;
+    const callS = Math.min(settings.max_call_duration, provider.capabilities.callS.max);
+    if (warningS > 0 && callS >= WARNING_SHARE_MIN * warningS) {
+      this.#timers.after((callS - warningS) * 1_000, () =>
+        this.#dialogue.dispatch({ type: 'ending-soon', text }),
+      );
+    }
+    this.#timers.after(callS * 1_000, () => this.#leave('call_duration_exceeded', 'gateway'));
   }
 
   #answeredBy(answeredBy: AnsweredBy): void {

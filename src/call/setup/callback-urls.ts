@@ -5,8 +5,8 @@ import type { Artifact } from '../../model/run.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
-/** The longest call that we request from a provider; the workflow's own limit is at most 1,200 s. */
-export const CALL_S_MAX = 1_260;
+/** How much longer than the agent's own limit a call is allowed at its provider, which ends it where we cannot. */
+export const CALL_S_EXTRA = 60;
 
 /** `publicUrl` has no trailing slash. */
 export function callbackUrls(

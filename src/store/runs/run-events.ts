@@ -13,8 +13,9 @@ import type { EventCursor } from './run-filters.ts';
 
 /** Rows in one statement: some hundred kilobytes. */
 const ROWS_MAX = 1_000;
-/** Events read of one run. Twenty minutes of a talkative call are a few thousand. */
-const EVENTS_READ_MAX = 100_000;
+/** What is read of one run. Twenty minutes of a talkative call are a few thousand, and none lasts longer than a
+ *  day. */
+const EVENTS_READ_MAX = 300_000;
 
 /** Gives the runs that were taken from this process, whose events are not stored. Throws STORE_UNAVAILABLE,
  *  STORE_FULL; what was not written may be sent again. */

@@ -2,9 +2,13 @@
 // to one workflow are serialised by its row's lock. Secrets in the content are sealed. A trigger path is live while
 // the published version or the draft has it; it belongs to its workflow for ever. Source: contract §5.2.
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { WorkflowDefinition, WorkflowVersion } from '../../model/workflow.ts';
+import {
+  type WorkflowDefinition,
+  type WorkflowVersion,
+  workflowConfigurations,
+} from '../../model/workflow.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { WorkflowVersionTable } from '../db/tables.ts';
@@ -129,6 +133,18 @@ export async function getVersion(
     .where('workflow_versions.id', '=', definitionId)
     .executeTakeFirst();
   return row === undefined ? undefined : toVersion(context, row.owner, row);
+}
+
+/** The longest call of a version, in seconds: what a dial needs of it, without its graph. */
+export async function callSeconds({ db }: StoreContext, id: string): Promise<number> {
+  const { max_call_duration: setting } = workflowConfigurations.shape;
+  if (!isRowId(id)) return setting.parse(undefined);
+  const row = await db
+    .selectFrom('workflow_versions')
+    .select(sql<unknown>`configurations -> 'max_call_duration'`.as('seconds'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return setting.safeParse(row?.seconds ?? undefined).data ?? setting.parse(undefined);
 }
 
 /** Makes the paths of the published version and the draft live, all others of the workflow not. Throws

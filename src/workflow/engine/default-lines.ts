@@ -16,6 +16,8 @@ export interface DialogueLines {
   /** The caller was not understood several times: the call ends. */
   givingUp: string;
   noOperator: string;
+  /** The call is about to reach its longest duration. */
+  endingSoon: string;
   confirmGoodbye: string;
   /** `{value}` is the recognised value. */
   confirm: string;
@@ -38,6 +40,7 @@ export const ENGLISH_LINES: DialogueLines = {
   notUnderstood: "Sorry, I didn't understand that.",
   givingUp: "I'm sorry, I couldn't understand you. Please call again later. Goodbye.",
   noOperator: "I'm sorry, I can't connect you to a person.",
+  endingSoon: 'Our time is almost up: this call will end shortly.',
   confirmGoodbye: 'Do you want to end the call?',
   confirm: 'I understood {value}. Is that right?',
   menuKey: 'For {choice}, press {key}.',

@@ -36,6 +36,8 @@ export type DialogueEvent = { at: number } & (
   | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
   /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
+  /** The call will soon have reached its longest duration. `text`: the author's words for it; may be empty. */
+  | { type: 'ending-soon'; text: string }
   /** The call is over or must end (hang-up, time limit): nothing more is said. Values still to be extracted are
    *  asked for; then, within six seconds, `end` follows with this reason (or with that of a conversation that
    *  had ended before). A transfer in progress may still succeed. */

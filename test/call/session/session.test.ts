@@ -7,6 +7,7 @@ import { CallAudio } from '../../../src/pipeline/call-audio.ts';
 import {
   CALL,
   type CallHarness,
+  chat,
   drinks,
   GREETING,
   mediaUrlIn,
@@ -163,6 +164,62 @@ describe('a caller', () => {
     expect(done.durationS).toBeCloseTo(20, 0);
     expect(harness.hangUps).toHaveLength(1);
   });
+});
+
+describe('a call that comes to its longest duration', () => {
+  const words = 'Our time is almost up: this call will end shortly.';
+  const warnings = (harness: CallHarness) =>
+    harness.tts.asked.filter((asked) => asked.includes('almost up')).length;
+
+  it('is announced to the caller, once, half a minute before', async () => {
+    const harness = await held.harness.prepare(chat, {
+      max_call_duration: 120,
+      max_user_idle_timeout: 600,
+    });
+    const { run } = await harness.inboundCall();
+    await harness.pass(89_900);
+    expect(warnings(harness)).toBe(0);
+    await harness.pass(10_000);
+    expect(warnings(harness)).toBe(1);
+    await harness.pass(20_200);
+    const done = await harness.ended(run);
+    expect(done.disposition).toBe('call_duration_exceeded');
+    expect(await harness.transcript(done)).toContain(`assistant: ${words}`);
+    expect(warnings(harness)).toBe(1);
+  }, 30_000);
+
+  it('is announced in the words of the agent, and not while the caller speaks', async () => {
+    const harness = await held.harness.prepare(chat, {
+      max_call_duration: 60,
+      max_user_idle_timeout: 600,
+      call_ending_warning_seconds: 15,
+      call_ending_warning_text: 'Noch kurz Zeit, {{name | liebe Kundin}}.',
+    });
+    const begunMs = harness.clock.monotonicMs();
+    const { stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.passUntil(() => harness.clock.monotonicMs() - begunMs >= 44_500, 60_000);
+    stream.line = 'voice';
+    await harness.pass(300);
+    harness.stt.understand('I have one more');
+    await harness.pass(1_500);
+    const frames = stream.frames;
+    expect(harness.isSilent(stream)).toBe(true);
+    stream.line = 'silence';
+    await harness.passUntil(() => stream.frames > frames);
+    expect(harness.tts.asked.join(' ')).toContain('Noch kurz Zeit, liebe Kundin.');
+  }, 30_000);
+
+  it.each([{ max_call_duration: 110 }, { max_call_duration: 120, call_ending_warning_seconds: 0 }])(
+    'is not announced if it is short, or the setting says so: %j',
+    async (settings) => {
+      const harness = await held.harness.prepare(chat, { ...settings, max_user_idle_timeout: 600 });
+      await harness.inboundCall();
+      await harness.pass(105_000);
+      expect(warnings(harness)).toBe(0);
+    },
+    30_000,
+  );
 });
 
 describe('a service or a disk that fails', () => {
