@@ -30,7 +30,7 @@ USER node
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PATCHBAY_PORT || 8000}/api/v1/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PATCHBAY_PORT || 8000}/live`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Running calls may finish: give `docker stop` as long as PATCHBAY_DRAIN_SECONDS (300 by default).
 STOPSIGNAL SIGTERM
 CMD ["node", "dist/main.js"]

@@ -28,6 +28,7 @@ import { type RecordingDeps, recordingRoutes } from './files/recording-routes.ts
 import { UPLOAD_MS_MAX, uploadRoutes } from './files/upload-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { loadRoutes } from './health/load-routes.ts';
+import { probeRoutes } from './health/probe-routes.ts';
 import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
@@ -110,6 +111,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   await api.register(openRoutes(deps), { prefix: PREFIX });
   await api.register(uploadRoutes(deps), { prefix: PREFIX });
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
+  probeRoutes(api, deps);
   api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
     return (await deps.figures?.()) ?? metricsText(registry);

@@ -38,6 +38,7 @@ import {
   STOP_MS_MAX,
   startWatchdog,
 } from './node-parts.ts';
+import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 
 /** Twice as long as a worker takes to report: one that has not is not there. */
@@ -72,6 +73,7 @@ export async function startApiProcess(
   };
   const textChats = new TextChats(deps);
   textChats.start();
+  const readiness = readinessOf(store, workers);
   const api = await buildApi(
     config,
     {
@@ -81,6 +83,7 @@ export async function startApiProcess(
       egress,
       live: events.live,
       callService: new WorkerRouter({ store, providers, workers }),
+      notReady: () => readiness.reasons,
       figures: () =>
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
       onCampaignDue: () => jobs.dispatcher.wake(),
@@ -108,11 +111,15 @@ export async function startApiProcess(
   void logOversizedAgents(store, log);
 
   return {
-    drain: () => jobs.drain(),
+    drain() {
+      readiness.drain();
+      return jobs.drain();
+    },
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
   async function closeAll(): Promise<void> {
+    readiness.close();
     await stallGuard?.stop();
     await api.close();
     await textChats.stop();
@@ -143,6 +150,18 @@ function openDeps(config: Config, store: StoreHandle, log: Log) {
     },
     publicUrl: config.publicUrl,
   });
+}
+
+function readinessOf(store: StoreHandle, workers: WorkerDirectory): Readiness {
+  const calls = {
+    get isThere() {
+      return workers.numbers.length > 0;
+    },
+    get takesCalls() {
+      return workers.takesCalls;
+    },
+  };
+  return new Readiness({ clock, isDatabaseThere: () => store.alive(), calls });
 }
 
 /** The socket to listen on, once the workers serve; undefined: there is none to be shared. */

@@ -25,6 +25,7 @@ export interface ApiParts
     | 'callService'
     | 'egress'
     | 'figures'
+    | 'notReady'
     | 'onCampaignDue'
     | 'onTelephonyChanged'
     | 'toolRequests'

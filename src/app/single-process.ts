@@ -12,6 +12,7 @@ import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
+import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { FirstApiKey } from './supervisor.ts';
 import { takeUpgrades } from './upgrades.ts';
@@ -36,6 +37,16 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   await jobs.recover();
   control.textChats.start();
   const media = await openMediaEndpoints(open, control, log);
+  const readiness = new Readiness({
+    clock,
+    isDatabaseThere: () => store.alive(),
+    calls: {
+      isThere: true,
+      get takesCalls() {
+        return control.campaignCalls.takesCalls;
+      },
+    },
+  });
   const api = await buildApi(
     config,
     {
@@ -49,6 +60,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       onTelephonyChanged: () => void control.pbxLines.wake(),
       toolRequests: { ...callDeps.http, clock },
       textChats: control.textChats,
+      notReady: () => readiness.reasons,
       sounds: callDeps.sounds,
       services: {
         llm: speech.llm === undefined ? 'scripted' : 'openai',
@@ -67,6 +79,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   return {
     accounts: store.accounts,
     async drain() {
+      readiness.drain();
       await jobs.drain();
       await control.drain(config.drainMs);
     },
@@ -74,6 +87,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   };
 
   async function closeAll(): Promise<void> {
+    readiness.close();
     await open.closeMedia(media);
     await api.close();
     await jobs.close();

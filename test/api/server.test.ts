@@ -1,4 +1,7 @@
+import Fastify from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
+import { probeRoutes } from '../../src/api/health/probe-routes.ts';
+import type { Api } from '../../src/api/http/api-deps.ts';
 import { JsonThread } from '../../src/api/http/json-thread.ts';
 import { buildServer } from '../../src/api/server.ts';
 import { PUBLIC_URL, smallWorkflow, withApi } from './served.ts';
@@ -339,6 +342,17 @@ describe('the service', () => {
     expect(status).toBe(200);
     expect(headers['content-type']).toContain('text/plain');
     expect(text).toContain('patchbay_request_seconds_count{route="/api/v1/health",status="2xx"}');
+  });
+
+  it('answers probes without a key, with the reasons if it is not ready', async () => {
+    expect(await call('GET', '/live', { key: null })).toMatchObject({ status: 200 });
+    const ready = await call('GET', '/ready', { key: null });
+    expect(ready).toMatchObject({ status: 200, body: { status: 'ready', reasons: [] } });
+    const api = Fastify();
+    probeRoutes(api as unknown as Api, { notReady: () => ['draining'] });
+    const { statusCode, body } = await api.inject({ method: 'GET', url: '/ready' });
+    expect(statusCode).toBe(503);
+    expect(JSON.parse(body)).toEqual({ status: 'not ready', reasons: ['draining'] });
   });
 
   it('shows its documentation', async () => {

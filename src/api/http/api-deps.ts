@@ -33,6 +33,8 @@ export interface ApiDeps {
   onTelephonyChanged?: (() => void) | undefined;
   /** The text of /metrics. Default: what this process has measured. */
   figures?: (() => Promise<string>) | undefined;
+  /** Why the gateway should get no new calls, for /ready. Default: it is always ready. */
+  notReady?: (() => readonly string[]) | undefined;
   log: Log;
   clock: Clock;
   random: Random;

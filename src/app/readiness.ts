@@ -1,0 +1,59 @@
+// Readiness of a gateway, for load balancers and orchestrators: why it should get no new calls. The database is probed
+// at intervals, so that a short restart of it takes no gateway out of service.
+
+import type { Clock, Timer } from '../std/clock.ts';
+
+export type NotReady = 'starting' | 'draining' | 'overloaded' | 'database';
+
+const PROBE_MS = 5_000;
+/** Restarts of a database are shorter; calls go on without it meanwhile. */
+const DATABASE_AWAY_MS_MAX = 30_000;
+
+export interface ReadinessDeps {
+  clock: Clock;
+  /** Whether the database answers. Never rejects, and has its own deadline. */
+  isDatabaseThere: () => Promise<boolean>;
+  /** Whether a process that takes calls is there, and whether one has room. */
+  calls: { readonly isThere: boolean; readonly takesCalls: boolean };
+}
+
+export class Readiness {
+  readonly #deps: ReadinessDeps;
+  #databaseSeenMs: number;
+  #isDraining = false;
+  #timer: Timer;
+
+  constructor(deps: ReadinessDeps) {
+    this.#deps = deps;
+    this.#databaseSeenMs = deps.clock.monotonicMs();
+    this.#timer = deps.clock.after(PROBE_MS, this.#probe);
+  }
+
+  /** Empty if the gateway is ready. */
+  get reasons(): NotReady[] {
+    const { clock, calls } = this.#deps;
+    const reasons: NotReady[] = [];
+    if (this.#isDraining) reasons.push('draining');
+    else if (!calls.isThere) reasons.push('starting');
+    else if (!calls.takesCalls) reasons.push('overloaded');
+    if (clock.monotonicMs() - this.#databaseSeenMs >= DATABASE_AWAY_MS_MAX)
+      reasons.push('database');
+    return reasons;
+  }
+
+  /** The gateway has begun to stop. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  readonly #probe = (): void => {
+    this.#timer = this.#deps.clock.after(PROBE_MS, this.#probe);
+    void this.#deps.isDatabaseThere().then((isThere) => {
+      if (isThere) this.#databaseSeenMs = this.#deps.clock.monotonicMs();
+    });
+  };
+}
