@@ -1,13 +1,13 @@
 // A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
 // index that holds whatever a filter may ask for; only the runs that are shown are read. The total of an
-// unfiltered list is kept (run-counts.ts).
+// unfiltered list is kept (run-counts.ts); where no index has a filter, runs are looked through in pieces.
 
 import { sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { isOwned, matches, namesRows } from './run-conditions.ts';
-import { countRuns, startOfPage } from './run-counts.ts';
-import type { RunPage, RunScope } from './run-filters.ts';
+import { countRuns, spansOfRuns, startOfPage } from './run-counts.ts';
+import type { RunFilter, RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
 /** Everything except the log: it is large, and lists do not show it. */
@@ -38,6 +38,8 @@ const SHOWN = [
   'ended_at',
 ] as const;
 
+/** Runs that are looked through in one statement where no index has the filter: some milliseconds. */
+const LOOKED_AT_MAX = 20_000;
 /** Up to here a page is found by walking from the first run; the others begin at their day. */
 const WALKED_MAX = 1_000;
 
@@ -52,8 +54,12 @@ export async function listRuns(
   if (!namesRows(scope, page.filter) || !(await isOwned(context, scope))) {
     return { runs: [], total: 0 };
   }
-  const isWhole = Object.values(page.filter).every((each) => each === undefined);
-  const shown = await idsOf(context, scope, { ...page, isWhole });
+  const isWhole = namesOf(page.filter).length === 0;
+  const parts = isWhole || isIndexed(scope, page.filter) ? [] : await partsOf(context, scope, page);
+  const inParts = parts.length > 0 && page.sortBy === 'created_at';
+  const shown = inParts
+    ? await idsInParts(context, scope, { ...page, parts })
+    : await idsOf(context, scope, { ...page, isWhole });
   const rows =
     shown.length === 0
       ? []
@@ -63,9 +69,12 @@ export async function listRuns(
           .select(sql<Run['logs']>`case when ${isOpen()} then logs else '{}' end`.as('logs'))
           .where('id', '=', (of) => of.fn.any(of.val(shown)))
           .execute();
+  const counted = parts.reduce((sum, { runs }) => sum + runs, 0);
   const total = isWhole
     ? await countRuns(context, scope)
-    : await countMatching(context, scope, page);
+    : parts.length > 0
+      ? counted
+      : await countMatching(context, scope, page);
   const byId = new Map(rows.map((row) => [row.id, toRun(row)]));
   return { runs: shown.flatMap((id) => byId.get(id) ?? []), total };
 }
@@ -108,4 +117,82 @@ async function countMatching(
     .select((run) => run.fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+function namesOf(filter: RunFilter): string[] {
+  return Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}
+
+/** Whether an index has exactly what matches. */
+function isIndexed({ workflowId }: RunScope, filter: RunFilter): boolean {
+  const names = namesOf(filter);
+  if (names.includes('id')) return true;
+  const isOfIndex = (name: string): boolean =>
+    ['dispositions', 'durationMinS', 'durationMaxS'].includes(name);
+  return workflowId !== undefined && names.includes('dispositions') && names.every(isOfIndex);
+}
+
+/** A span of time, and how many runs match in it. */
+interface Part {
+  from: Date;
+  to: Date;
+  runs: number;
+}
+
+/** Counts in pieces, so that others have their turn at the database. Oldest first. */
+async function partsOf(
+  context: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  { filter }: RunPage,
+): Promise<Part[]> {
+  const wanted = { from: filter.createdFrom, to: filter.createdTo, runs: LOOKED_AT_MAX };
+  const parts: Part[] = [];
+  for (const { from, to } of await spansOfRuns(context, scope, wanted)) {
+    const { count } = await within(context, scope, filter, { from, to })
+      .select((run) => run.fn.countAll<string>().as('count'))
+      .executeTakeFirstOrThrow();
+    parts.push({ from, to, runs: Number(count) });
+  }
+  return parts;
+}
+
+async function idsInParts(
+  context: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  page: RunPage & { parts: readonly Part[] },
+): Promise<string[]> {
+  const { filter, descending, limit, offset, parts } = page;
+  const order = descending ? 'desc' : 'asc';
+  const ids: string[] = [];
+  let skipped = offset;
+  for (const part of descending ? parts.toReversed() : parts) {
+    if (ids.length >= limit) break;
+    if (skipped >= part.runs) {
+      skipped -= part.runs;
+      continue;
+    }
+    const found = await within(context, scope, filter, part)
+      .select('id')
+      .orderBy('created_at', order)
+      .orderBy('id', order)
+      .limit(limit - ids.length)
+      .offset(skipped)
+      .execute();
+    ids.push(...found.map(({ id }) => id));
+    skipped = 0;
+  }
+  return ids;
+}
+
+function within(
+  { db }: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  filter: RunFilter,
+  { from, to }: Pick<Part, 'from' | 'to'>,
+) {
+  return db
+    .selectFrom('runs')
+    .where((of) => matches(of, scope, filter))
+    .where('created_at', '>=', from)
+    .where('created_at', '<', to);
 }
