@@ -125,7 +125,9 @@ export const settings = z.object({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
     .optional()
-    .describe('A PostgreSQL server (15 or newer) in place of the embedded one.'),
+    .describe(
+      "A PostgreSQL server (15 or newer) in place of the embedded one. Through PgBouncer (transaction pooling): add `?pgbouncer=1`, and set timeouts by `alter role ... set statement_timeout = '9s'`.",
+    ),
   PATCHBAY_NODE: z
     .string()
     .regex(/^[\w.:@/-]{1,200}$/, 'must be letters, digits and . _ : @ / - (200 at most)')

@@ -4,7 +4,7 @@
 // socket lies in a folder that only its owner may enter.
 
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Clock, Timer } from '../../std/clock.ts';
+import { type Clock, nextTick, type Timer } from '../../std/clock.ts';
 import type { PgliteEngine } from './pglite-engine.ts';
 import { type Traffic, TurnQueue } from './turn-queue.ts';
 import {
@@ -159,7 +159,7 @@ export class PostgresWireServer {
   #scheduleTurn(): void {
     if (this.#isTurnDue || this.#owner !== undefined || this.#waiting.length === 0) return;
     this.#isTurnDue = true;
-    setImmediate(() => {
+    void nextTick().then(() => {
       this.#isTurnDue = false;
       this.#takeTurn();
     });
