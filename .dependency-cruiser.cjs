@@ -208,6 +208,7 @@ const table = [
   [
     'call/outbound',
     [
+      'workflow/stored',
       'call',
       'call/setup',
       'call/closing',
@@ -294,6 +295,7 @@ const table = [
     // workflow/graph: the template variables that a contact file must have as columns.
     'campaign',
     [
+      'workflow/stored',
       'call/outbound',
       'store',
       'store/files',
@@ -325,7 +327,9 @@ const table = [
       'std',
     ],
   ],
-  ['api/health', ['api/http', 'model', 'std']],
+  // workflow/graph: an error that lists problems, as an example.
+  ['api/openapi', ['api/http', 'workflow/graph', 'std']],
+  ['api/health', ['api/http', 'api/auth', 'model', 'std']],
   ['api/accounts', ['api/http', 'api/auth', 'store/accounts', 'model', 'std']],
   ['api/files', ['api/http', 'call/setup', 'store/files', 'model', 'std']],
   [
@@ -359,6 +363,7 @@ const table = [
   [
     'api/telephony',
     [
+      'workflow/stored',
       'api/http',
       'egress',
       'call/outbound',

@@ -232,6 +232,11 @@ export const settings = z.object({
     .describe(
       'Opens `/health/active-calls` and `/health/autoscale-metric`, sent as `X-Patchbay-Devops-Secret`. Default: closed.',
     ),
+  PATCHBAY_METRICS_TOKEN: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .optional()
+    .describe('`/metrics` wants it as `Authorization: Bearer`. Default: `/metrics` is open.'),
   PATCHBAY_TRUSTED_PROXIES: proxies
     .prefault('loopback')
     .describe(
@@ -298,6 +303,8 @@ export interface Config {
   outsideAllowed: string[];
   /** Undefined: the load figures for autoscalers are not served. */
   devopsSecret: string | undefined;
+  /** Undefined: /metrics is open. */
+  metricsToken: string | undefined;
   deploymentMode: string;
   authProvider: string;
 }
@@ -363,6 +370,7 @@ function fromSettings(set: Settings): Config {
     trustedProxies: set.PATCHBAY_TRUSTED_PROXIES,
     outsideAllowed: set.PATCHBAY_OUTSIDE_ALLOW ?? [],
     devopsSecret: set.PATCHBAY_DEVOPS_SECRET,
+    metricsToken: set.PATCHBAY_METRICS_TOKEN,
     deploymentMode: set.DEPLOYMENT_MODE,
     authProvider: set.AUTH_PROVIDER,
   };

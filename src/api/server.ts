@@ -11,12 +11,14 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { metricsText } from '../metrics/exposition.ts';
 import { registry, requestSeconds } from '../metrics/metrics.ts';
 import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { authRoutes, logInRoutes } from './accounts/auth-routes.ts';
 import { organizationRoutes } from './accounts/organization-routes.ts';
 import { userRoutes } from './accounts/user-routes.ts';
+import { isSameSecret } from './auth/same-secret.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
 import { campaignStateRoutes } from './campaigns/campaign-state-routes.ts';
@@ -33,9 +35,11 @@ import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
 import { sendFault } from './http/error-reply.ts';
-import { openApiOptions } from './http/openapi.ts';
+import { answerParserError, namesTwoHosts } from './http/raw-requests.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './http/request-bodies.ts';
+import { addSecurityHeaders } from './http/security-headers.ts';
 import { validatorCompiler } from './http/validation.ts';
+import { openApiOptions } from './openapi/document.ts';
 import { reportRoutes } from './reports/report-routes.ts';
 import { usageRoutes } from './reports/usage-routes.ts';
 import { activeCallRoutes } from './runs/active-call-routes.ts';
@@ -46,6 +50,7 @@ import { runStartRoutes } from './runs/test-call-routes.ts';
 import type { ConfigurationDeps } from './telephony/configuration-addresses.ts';
 import { telephonyConfigurationRoutes } from './telephony/configuration-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
+import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
@@ -72,7 +77,10 @@ export interface ServerDeps
     ToolTrialDeps,
     ConfigurationDeps,
     RecordingDeps,
-    AgentWritingDeps {}
+    AgentWritingDeps {
+  /** What reads /metrics must send; undefined: anybody may. */
+  metricsToken?: string | undefined;
+}
 
 /** Built and ready to listen or to be injected. Closing waits for requests that are under way. */
 export async function buildServer(deps: ServerDeps): Promise<Api> {
@@ -93,6 +101,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
       querystringParser: readQuery,
     },
     frameworkErrors: sendFault,
+    clientErrorHandler: answerParserError,
   }).withTypeProvider<ZodTypeProvider>();
 
   // Everything but a file must be there sooner: api/http/request-bodies.ts cuts it off.
@@ -102,22 +111,50 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   api.setSerializerCompiler(serializerCompiler);
   api.setErrorHandler(sendFault);
   api.decorateRequest('principal', null);
+  refuseTwoHosts(api);
+  addSecurityHeaders(api, deps.publicUrl);
   readBodies(api, deps);
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
   answerUnknownPaths(api);
   await api.register(swagger, openApiOptions(deps));
-  await api.register(swaggerUi, { routePrefix: '/docs' });
+  await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  pointToDocs(api);
   await api.register(openRoutes(deps), { prefix: PREFIX });
   await api.register(uploadRoutes(deps), { prefix: PREFIX });
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
   probeRoutes(api, deps);
-  api.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
-    reply.type(registry.contentType);
-    return (await deps.figures?.()) ?? metricsText(registry);
-  });
+  metricsRoute(api, deps);
   await api.ready();
   return api;
+}
+
+/** Prometheus' format. With a token only for who sends it as `Authorization: Bearer`. */
+function metricsRoute(api: Api, { figures, metricsToken }: ServerDeps): void {
+  api.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    const { authorization = '' } = request.headers;
+    if (metricsToken !== undefined && !isSameSecret(authorization, `Bearer ${metricsToken}`)) {
+      reply.header('WWW-Authenticate', 'Bearer');
+      throw new GatewayError('METRICS_TOKEN_WRONG');
+    }
+    reply.type(registry.contentType);
+    return (await figures?.()) ?? metricsText(registry);
+  });
+}
+
+/** For who opens the gateway's address in a browser. */
+function pointToDocs(api: Api): void {
+  for (const url of ['/', PREFIX]) {
+    api.get(url, { schema: { hide: true } }, async (_request, reply) =>
+      reply.redirect('/docs', 302),
+    );
+  }
+}
+
+function refuseTwoHosts(api: Api): void {
+  api.addHook('onRequest', async (request, reply) => {
+    if (namesTwoHosts(request.raw)) return reply.status(400).send({ detail: 'Bad Request' });
+  });
 }
 
 function corsOptions(origins: '*' | readonly string[]) {
@@ -154,6 +191,7 @@ function guardedRoutes(deps: ServerDeps) {
     userRoutes(api, deps);
     organizationRoutes(api, deps);
     telephonyConfigurationRoutes(api, deps);
+    legacyConfigurationRoutes(api, deps);
     telephonyExaminationRoute(api, deps);
     trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);

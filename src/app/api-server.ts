@@ -62,6 +62,7 @@ export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api
     random,
     providerByName: (name) => providers.byName(name),
     devopsSecret: config.devopsSecret,
+    metricsToken: config.metricsToken,
     policy: llm === undefined ? 'scripted' : 'model',
     publicUrl: config.publicUrl,
     version: ownVersion(),

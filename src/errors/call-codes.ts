@@ -23,6 +23,10 @@ export const callErrors = {
     retry: false,
     text: "Phone number must be provided in the request, or as the organization's test_phone_number",
   },
+  NUMBER_NOT_DIALABLE: {
+    retry: false,
+    text: 'phone_number cannot be dialled: send + and the country code with 8 to 15 digits, a SIP URI, or over a PBX an extension',
+  },
   RUN_HAS_CALL: { retry: false, text: 'Workflow run already has an active call' },
   RUN_WITHOUT_CALL: { retry: false, text: 'Workflow run has no call to hang up' },
   CALL_OUT_OF_REACH: {

@@ -1,5 +1,5 @@
-// Every error the gateway raises on purpose: one row per code (resource-codes, call-codes), one class. Callers
-// match on `code`, never on `message`. HTTP statuses live in api/http/error-reply.ts, not here.
+// Every error the gateway raises on purpose: one row per code (errors-stored, errors-live), one class.
+// Callers match on `code`, never on `message`. HTTP statuses live in api/http/error-status.ts, not here.
 
 import { callErrors } from './call-codes.ts';
 import { resourceErrors } from './resource-codes.ts';
@@ -30,7 +30,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** Whether `text` is one of our error codes, such as the close reason of a websocket. */
+/** The words of an error, with `facts` in them. */
+export function errorText(code: ErrorCode, facts: Facts): string {
+  return fill(table[code].text, facts);
+}
+
+/** Whether `text` is one of our codes, such as the reason of a close. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(table, text);
 }

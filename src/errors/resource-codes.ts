@@ -68,7 +68,14 @@ export const resourceErrors = {
   // Credentials
   DEVOPS_SECRET_UNSET: { retry: false, text: 'Set PATCHBAY_DEVOPS_SECRET to read these figures' },
   DEVOPS_SECRET_WRONG: { retry: false, text: 'The devops secret is missing or wrong' },
-  CREDENTIALS_MISSING: { retry: false, text: 'Authorization header required' },
+  METRICS_TOKEN_WRONG: {
+    retry: false,
+    text: 'Send the token of PATCHBAY_METRICS_TOKEN as Authorization: Bearer',
+  },
+  CREDENTIALS_MISSING: {
+    retry: false,
+    text: 'Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
+  },
   TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
   API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
   AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },

@@ -28,14 +28,15 @@ export const workflowDefinition = z.looseObject({
 });
 export type WorkflowDefinition = z.infer<typeof workflowDefinition>;
 
-/** One fault of a workflow. Wire shape of the contract (§5.3). */
-export interface WorkflowProblem {
-  kind: 'node' | 'edge' | 'workflow';
-  id: string | null;
+/** One thing that is wrong with a workflow. Wire shape of the contract (§5.3). */
+export const workflowProblem = z.object({
+  kind: z.enum(['node', 'edge', 'workflow']),
+  id: z.string().nullable(),
   /** Dotted path inside the item, as in `data.prompt`. */
-  field: string | null;
-  message: string;
-}
+  field: z.string().nullable(),
+  message: z.string(),
+});
+export type WorkflowProblem = z.infer<typeof workflowProblem>;
 
 /** A field of a lead, as the external PBX names it. */
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;

@@ -218,7 +218,9 @@ function expectFaults(body: { detail: unknown }, what: string): void {
 
 /** Where in the document the schema of a status is. */
 function schemaOf({ path, method, responses }: Operation, status: number): string | undefined {
-  if (responses[status]?.content?.['application/json'] === undefined) return undefined;
+  const { $ref: shared, content } = responses[status] ?? {};
+  if (shared !== undefined) return `${shared}/content/application~1json/schema`;
+  if (content?.['application/json'] === undefined) return undefined;
   const escaped = encodeURIComponent(path.replaceAll('/', '~1'));
   return `#/paths/${escaped}/${method}/responses/${status}/content/application~1json/schema`;
 }

@@ -8,18 +8,22 @@ export interface Parameter {
   schema: unknown;
 }
 
+/** A response may be a reference, under `$ref`. */
+type Shared = { [Key in '$ref']?: string };
+
 export interface Operation {
   method: string;
   path: string;
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   security: unknown;
   parameters: Parameter[];
   /** Schema of the JSON body, if there is one. */
   body: unknown;
   /** By status, the schemas by content type. */
-  responses: Record<string, { content?: Record<string, { schema: unknown }> }>;
+  responses: Record<string, Shared & { content?: Record<string, { schema: unknown }> }>;
   schemas: object[];
 }
 
@@ -38,6 +42,7 @@ export function operationsOf(document: Record<string, unknown>): Operation[] {
         path,
         operationId: String(facts['operationId'] ?? ''),
         summary: String(facts['summary'] ?? ''),
+        description: String(facts['description'] ?? ''),
         tags: (facts['tags'] ?? []) as string[],
         security: facts['security'],
         parameters,

@@ -46,7 +46,9 @@ describe('the client', () => {
 
   it('needs a key for them', async () => {
     const bare = new DograhClient({ baseUrl: url });
-    await expect(bare.listNodeTypes()).rejects.toThrow('[401] Authorization header required');
+    await expect(bare.listNodeTypes()).rejects.toThrow(
+      '[401] Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
+    );
   });
 
   it('builds a workflow, stores it, loads it, changes it and saves it as a draft', async () => {

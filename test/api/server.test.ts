@@ -209,7 +209,10 @@ describe('credentials', () => {
   };
 
   it('are needed', async () => {
-    expect(await refused({})).toEqual([401, 'Authorization header required']);
+    expect(await refused({})).toEqual([
+      401,
+      'Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
+    ]);
   });
 
   it('may come as X-API-Key, as a bearer token, or as a bare token', async () => {
@@ -283,17 +286,12 @@ describe('credentials', () => {
 });
 
 describe('ids', () => {
-  it('are digits, or the request is not valid', async () => {
-    const { status, body } = await call('GET', '/api/v1/workflow/fetch/abc');
-    expect(status).toBe(422);
-    expect(body.detail).toEqual([
-      {
-        type: 'int_parsing',
-        loc: ['path', 'workflow_id'],
-        msg: 'Input should be a valid integer, unable to parse string as an integer',
-        input: 'abc',
-      },
-    ]);
+  it('are unknown in a path if they are no digits', async () => {
+    for (const id of ['abc', '1.5', '-1', '9'.repeat(200)]) {
+      const { status, body } = await call('GET', `/api/v1/workflow/fetch/${id}`);
+      const shown = id.slice(0, id === '9'.repeat(200) ? 200 : 64);
+      expect([status, body.detail]).toEqual([404, `Workflow with id ${shown} not found`]);
+    }
   });
 
   it('that nothing has are not found, however large', async () => {

@@ -42,7 +42,7 @@ function toolExamples(uuid: string, server: string): Record<string, Example> {
     createTool: { body: { ...httpApi, name: 'second' } },
     getTool: { path },
     updateTool: { path, body: { description: 'Reads customers.' } },
-    testTool: { path },
+    testTool: { path, body: { llm_params: { customer_id: '7' } } },
     refreshMcpTool: { path: { tool_uuid: server } },
     archiveTool: { path },
     unarchiveTool: { path },

@@ -201,6 +201,8 @@ function telephonyExamples({
     deletePhoneNumber: { path: number },
     setDefaultCaller: { path: number },
     getTelephonyWarnings: {},
+    getDefaultTelephonyConfiguration: {},
+    saveDefaultTelephonyConfiguration: { body: pbx },
     reactivateTelephonyConfiguration: { path },
     examineTelephonyConfiguration: { path },
     listTrunks: { path: trunked },
@@ -219,9 +221,9 @@ function workflowExamples({
   const path = { workflow_id };
   const call = { phone_number: '+15550100' };
   return {
-    // The call service checks whose agent it is, by the given organization.
-    startCallByAgent: { path: { uuid }, body: call, foreign: 200 },
-    startTestCallByAgent: { path: { uuid }, body: call, foreign: 200 },
+    // The desk decides whose agent it is, by the organization that it is told.
+    startCallByAgent: { path: { workflow_uuid: uuid }, body: call, foreign: 200 },
+    startTestCallByAgent: { path: { workflow_uuid: uuid }, body: call, foreign: 200 },
     startCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
     startTestCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
     initiateCall: { body: { workflow_id }, foreign: 200 },
@@ -288,7 +290,7 @@ function recordingExamples(
     createAmbientNoiseUpload: { body: { workflow_id, ...file }, foreign: 404 },
     listRecordings: {},
     createRecordings: { body: { recordings: [recording] }, foreign: 403 },
-    renameRecording: { path: { id }, body: { recording_id: name } },
+    renameRecording: { path: { recording_id: id }, body: { recording_id: name } },
     deleteRecording: { path: { recording_id: name } },
     transcribeRecording: {},
   };

@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idOut, isoTime, isoTimeOrNull, queryFlag, timeOut } from '../http/values.ts';
+import { idInPath, idOut, isoTime, isoTimeOrNull, queryFlag, timeOut } from '../http/values.ts';
 
 const keyOut = z
   .object({
@@ -30,7 +30,7 @@ const keyCreated = z.object({
 });
 
 const done = z.object({ success: z.literal(true), message: z.string() });
-const params = z.object({ api_key_id: idIn });
+const params = z.object({ api_key_id: idInPath });
 const common = { tags: ['keys'], security: keyRequired };
 
 export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
@@ -42,9 +42,10 @@ export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listApiKeys',
-        summary: "The organization's keys.",
+        summary: 'List API keys',
+        description: "The organization's keys.",
         querystring: z.object({ include_archived: queryFlag.default(false) }),
-        response: { 200: z.array(keyOut), ...faults(401) },
+        response: { 200: z.array(keyOut), ...faults() },
       },
     },
     async (request) => {
@@ -60,9 +61,10 @@ export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createApiKey',
-        summary: 'A new key.',
+        summary: 'Create an API key',
+        description: 'Makes a key; the answer shows it this once.',
         body: z.object({ name: z.string().min(1).max(255) }),
-        response: { 200: keyCreated, ...faults(401) },
+        response: { 200: keyCreated, ...faults() },
       },
     },
     async (request) => {
@@ -81,9 +83,10 @@ export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'archiveApiKey',
-        summary: 'Takes a key out of use.',
+        summary: 'Archive an API key',
+        description: 'Takes a key out of use; it is refused at once.',
         params,
-        response: { 200: done, ...faults(401, 404) },
+        response: { 200: done, ...faults('API_KEY_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -100,9 +103,10 @@ export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'reactivateApiKey',
-        summary: 'Takes an archived key back into use.',
+        summary: 'Reactivate an API key',
+        description: 'Takes an archived key back into use.',
         params,
-        response: { 200: done, ...faults(401, 404) },
+        response: { 200: done, ...faults('API_KEY_NOT_FOUND') },
       },
     },
     async (request) => {

@@ -34,9 +34,21 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'signUp',
-        summary: "A new user in a new organization; with an API key, a log-in for the key's user.",
+        summary: 'Sign up',
+        description:
+          "A new user in a new organization; with an API key, a log-in for the key's user.",
         body: signUp,
-        response: { 200: loggedIn, ...faults(401, 403, 409) },
+        response: {
+          200: loggedIn,
+          ...faults(
+            'SIGN_UP_CLOSED',
+            'EMAIL_TAKEN',
+            'LOG_IN_EXISTS',
+            'API_KEY_INVALID',
+            'LOG_IN_ELSEWHERE',
+            'TOO_MANY_ATTEMPTS',
+          ),
+        },
       },
     },
     async (request) => {
@@ -57,9 +69,13 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'logIn',
-        summary: 'A token for a user with email and password.',
+        summary: 'Log in',
+        description: 'A token for a user with email and password.',
         body: logIn,
-        response: { 200: loggedIn, ...faults(401) },
+        response: {
+          200: loggedIn,
+          ...faults('LOG_IN_REFUSED', 'LOG_IN_ELSEWHERE', 'TOO_MANY_ATTEMPTS'),
+        },
       },
     },
     async (request) => session(deps, await limited(deps, request, request.body)),
@@ -77,8 +93,9 @@ export function authRoutes(api: Api, deps: ApiDeps): void {
         ...common,
         security: keyRequired,
         operationId: 'getOwnUser',
-        summary: 'Who asks.',
-        response: { 200: userOut, ...faults(401) },
+        summary: 'Get the profile',
+        description: "The user whose credentials ask, and the user's organization.",
+        response: { 200: userOut, ...faults('LOG_IN_ELSEWHERE') },
       },
     },
     async (request) => {

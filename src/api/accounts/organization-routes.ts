@@ -59,8 +59,9 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getOrganizationContext',
-        summary: 'The organization that asks, and where its services are set.',
-        response: { 200: context, ...faults(401) },
+        summary: 'Get the organization',
+        description: 'The organization that asks, and where its services are set.',
+        response: { 200: context, ...faults() },
       },
     },
     async (request) => {
@@ -84,8 +85,9 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getPreferences',
-        summary: 'What the organization prefers.',
-        response: { 200: preferences, ...faults(401) },
+        summary: 'Get preferences',
+        description: 'What the organization prefers.',
+        response: { 200: preferences, ...faults() },
       },
     },
     async (request) =>
@@ -98,9 +100,10 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updatePreferences',
-        summary: 'Changes what it prefers; what is left out stays, null clears.',
+        summary: 'Update preferences',
+        description: 'Changes what it prefers; what is left out stays, null clears.',
         body: preferencesUpdate,
-        response: { 200: preferences, ...faults(401) },
+        response: { 200: preferences, ...faults() },
       },
     },
     async (request) => {
@@ -116,8 +119,9 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listDispositionCodes',
-        summary: "Dispositions that calls can get: the gateway's own, then the agents'.",
-        response: { 200: dispositionCodes, ...faults(401) },
+        summary: 'List disposition codes',
+        description: "Dispositions that calls can get: the gateway's own, then the agents'.",
+        response: { 200: dispositionCodes, ...faults() },
       },
     },
     async (request) => {

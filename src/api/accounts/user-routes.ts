@@ -43,8 +43,9 @@ export function userRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getAuthUser',
-        summary: 'The id of who asks. Nobody is above the organizations.',
-        response: { 200: authUser, ...faults(401) },
+        summary: 'Get the current user',
+        description: 'The id of the user whose credentials ask.',
+        response: { 200: authUser, ...faults() },
       },
     },
     async (request) => ({ id: principalOf(request).userId, is_superuser: false }),
@@ -56,8 +57,9 @@ export function userRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getOnboardingState',
-        summary: 'What a user interface has noted about its tour.',
-        response: { 200: onboarding, ...faults(401) },
+        summary: 'Get the onboarding state',
+        description: 'What a user interface has noted about its tour.',
+        response: { 200: onboarding, ...faults() },
       },
     },
     async (request) => onboarding.parse(await users.onboarding(principalOf(request).userId)),
@@ -69,9 +71,10 @@ export function userRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateOnboardingState',
-        summary: 'Changes it; what is left out stays.',
+        summary: 'Update the onboarding state',
+        description: 'Changes it; what is left out stays.',
         body: onboardingUpdate,
-        response: { 200: onboarding, ...faults(401) },
+        response: { 200: onboarding, ...faults() },
       },
     },
     async (request) => {

@@ -1,7 +1,11 @@
 // What a client sends to create or change a campaign, as the campaign folder takes it.
 
 import type { CampaignWish } from '../../campaign/campaign-settings.ts';
-import type { CampaignSettings } from '../../model/campaign.ts';
+import {
+  type CampaignSettings,
+  RATE_PER_SECOND_DEFAULT,
+  RETRY_DEFAULT,
+} from '../../model/campaign.ts';
 import type { CampaignCreate, CampaignUpdate } from './campaign-schema.ts';
 import {
   breakerSettingsOf,
@@ -19,8 +23,20 @@ export function campaignWishOf(body: CampaignCreate): CampaignWish {
   };
 }
 
-/** The settings that were sent; null counts as not sent. */
-export function campaignSettingsOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
+/** The changes that were sent: null takes a setting back to what a campaign has that was given none. */
+export function campaignPatchOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
+  return {
+    ...campaignSettingsOf(body),
+    ...(body.retry_config === null ? { retry: RETRY_DEFAULT } : {}),
+    ...(body.schedule_config === null ? { schedule: null } : {}),
+    ...(body.circuit_breaker === null ? { breaker: null } : {}),
+    ...(body.max_concurrency === null ? { maxConcurrency: null } : {}),
+    ...(body.rate_limit_per_second === null ? { ratePerSecond: RATE_PER_SECOND_DEFAULT } : {}),
+  };
+}
+
+/** The settings of a new campaign that were sent; null counts as not sent. */
+function campaignSettingsOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
   const {
     retry_config: retry,
     schedule_config: schedule,

@@ -10,14 +10,14 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { filterOf, reportOut, reportQuery, sendReport } from '../reports/run-report.ts';
 import { pageOfRuns, runPageQuery } from '../runs/run-pages.ts';
 import { shownProgress } from './campaign-mapping.ts';
 import { campaignProgress, campaignRunPage, sourceDownload } from './campaign-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idIn });
+const params = z.object({ campaign_id: idInPath });
 
 export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
   progressRoute(api, deps);
@@ -33,10 +33,11 @@ function reportRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCampaignReport',
-        summary: "A campaign's completed calls as a table, newest first.",
+        summary: 'Download the report of a campaign',
+        description: "A campaign's completed calls as a table, newest first.",
         params,
         querystring: reportQuery,
-        response: { 200: reportOut, ...faults(401, 404) },
+        response: { 200: reportOut, ...faults('CAMPAIGN_NOT_FOUND') },
       },
     },
     async (request, reply) => {
@@ -58,10 +59,14 @@ function runsRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listCampaignRuns',
-        summary: "A campaign's runs, filtered and sorted, by pages.",
+        summary: 'List runs of a campaign',
+        description: "A campaign's runs, filtered and sorted, by pages.",
         params,
         querystring: runPageQuery,
-        response: { 200: campaignRunPage, ...faults(400, 401, 403, 404) },
+        response: {
+          200: campaignRunPage,
+          ...faults('CAMPAIGN_ID_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN'),
+        },
       },
     },
     async (request) => {
@@ -82,9 +87,10 @@ function progressRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCampaignProgress',
-        summary: 'How far a campaign has come, at this moment.',
+        summary: 'Get campaign progress',
+        description: 'How far a campaign has come, at this moment.',
         params,
-        response: { 200: campaignProgress, ...faults(401, 404) },
+        response: { 200: campaignProgress, ...faults('CAMPAIGN_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -102,9 +108,13 @@ function sourceRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCampaignSource',
-        summary: 'A link to the contact file that works without a key, for an hour.',
+        summary: 'Get the contact file',
+        description: 'A link to the contact file that works without a key, for an hour.',
         params,
-        response: { 200: sourceDownload, ...faults(400, 401, 403, 404) },
+        response: {
+          200: sourceDownload,
+          ...faults('CAMPAIGN_NOT_FOUND', 'FILE_KEY_INVALID', 'FILE_FORBIDDEN', 'FILE_NOT_FOUND'),
+        },
       },
     },
     async (request) => {

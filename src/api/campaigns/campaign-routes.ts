@@ -10,8 +10,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
-import { campaignSettingsOf, campaignWishOf } from './campaign-input.ts';
+import { idInPath } from '../http/values.ts';
+import { campaignPatchOf, campaignWishOf } from './campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
 import {
   campaignCreate,
@@ -24,7 +24,7 @@ import {
 import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idIn });
+const params = z.object({ campaign_id: idInPath });
 /** A file of 10 MB takes two seconds of computing: one is read at a time, so that calls do not notice. */
 const READS_WAITING_MAX = 20;
 
@@ -43,9 +43,26 @@ function createRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createCampaign',
-        summary: 'A new campaign for an uploaded contact file, which is checked here.',
+        summary: 'Create a campaign',
+        description:
+          'Makes a campaign for an uploaded contact file, which is checked here, and an agent, which must be valid.',
         body: campaignCreate,
-        response: { 200: campaignOut, ...faults(400, 401, 403, 404) },
+        response: {
+          200: campaignOut,
+          ...faults(
+            'AGENT_NOT_FOUND',
+            'AGENT_NOT_ACTIVE',
+            'AGENT_NOT_PUBLISHED',
+            'AGENT_OVERSIZED',
+            'WORKFLOW_INVALID',
+            'FILE_KEY_INVALID',
+            'FILE_FORBIDDEN',
+            'CAMPAIGN_SOURCE_INVALID',
+            'CAMPAIGN_CONFIGURATION_NOT_FOUND',
+            'CONFIGURATION_NOT_READY',
+            'CAMPAIGN_CONCURRENCY',
+          ),
+        },
       },
     },
     async (request) => {
@@ -63,9 +80,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listCampaigns',
-        summary: 'Campaigns, newest first, by pages.',
+        summary: 'List campaigns',
+        description: 'Campaigns, newest first, by pages.',
         querystring: pageQuery,
-        response: { 200: campaignPage, ...faults(401) },
+        response: { 200: campaignPage, ...faults() },
       },
     },
     async (request) => {
@@ -89,9 +107,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCampaign',
-        summary: 'One campaign with its counters and its log.',
+        summary: 'Get a campaign',
+        description: 'One campaign with its counters and its log.',
         params,
-        response: { 200: campaignOut, ...faults(401, 404) },
+        response: { 200: campaignOut, ...faults('CAMPAIGN_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -109,17 +128,22 @@ function updateRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateCampaign',
-        summary: 'Changes the name and settings; what is left out stays.',
+        summary: 'Update a campaign',
+        description:
+          'Changes the name and settings. What is left out stays; null takes a setting back to its default.',
         params,
         body: campaignUpdate,
-        response: { 200: campaignOut, ...faults(400, 401, 404) },
+        response: {
+          200: campaignOut,
+          ...faults('CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ENDED', 'CAMPAIGN_CONCURRENCY'),
+        },
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
       const { campaign_id: id } = request.params;
       const { name, ...sent } = request.body;
-      const settings = campaignSettingsOf(sent);
+      const settings = campaignPatchOf(sent);
       const patch = { ...settings, ...(typeof name === 'string' ? { name } : {}) };
       return shownCampaign(deps, await changeCampaign(deps, { organizationId, id }, patch));
     },
@@ -134,8 +158,9 @@ function defaultsRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCampaignDefaults',
-        summary: 'What a form for a new campaign is filled with.',
-        response: { 200: campaignDefaults, ...faults(401) },
+        summary: 'Get campaign defaults',
+        description: 'What a form for a new campaign is filled with.',
+        response: { 200: campaignDefaults, ...faults() },
       },
     },
     async (request) => {

@@ -15,28 +15,31 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { shownCampaign } from './campaign-mapping.ts';
 import { campaignOut, campaignRedial } from './campaign-schema.ts';
 import { retrySettingsOf } from './campaign-settings-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idIn });
+const params = z.object({ campaign_id: idInPath });
 
 const moves = {
   start: {
     operationId: 'startCampaign',
-    summary: 'Reads the contact file, then calls.',
+    summary: 'Start a campaign',
+    description: 'Reads the contact file, then calls.',
     make: startCampaign,
   },
   pause: {
     operationId: 'pauseCampaign',
-    summary: 'Places no more calls; those under way go on.',
+    summary: 'Pause a campaign',
+    description: 'Places no more calls; those under way go on.',
     make: pauseCampaign,
   },
   resume: {
     operationId: 'resumeCampaign',
-    summary: 'Goes on where the campaign was paused.',
+    summary: 'Resume a campaign',
+    description: 'Goes on where the campaign was paused.',
     make: resumeCampaign,
   },
   cancel: {
@@ -61,7 +64,19 @@ function moveRoutes(api: Api, deps: ApiDeps): void {
           ...common,
           ...described,
           params,
-          response: { 200: campaignOut, ...faults(400, 401, 404) },
+          response: {
+            200: campaignOut,
+            ...faults(
+              'CAMPAIGN_NOT_FOUND',
+              'CAMPAIGN_STATE',
+              'CAMPAIGN_TELEPHONY_MISSING',
+              'CAMPAIGN_CONFIGURATION_NOT_FOUND',
+              'CONFIGURATION_NOT_READY',
+              'CONFIGURATION_INACTIVE',
+              'PROVIDER_NOT_BUILT',
+              'WORKFLOW_INVALID',
+            ),
+          },
         },
       },
       async (request) => {
@@ -99,10 +114,19 @@ function redialRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'redialCampaign',
-        summary: 'A new campaign for those whom a completed one did not reach.',
+        summary: 'Redial a campaign',
+        description: 'A new campaign for those whom a completed one did not reach.',
         params,
         body: campaignRedial,
-        response: { 200: campaignOut, ...faults(400, 401, 404) },
+        response: {
+          200: campaignOut,
+          ...faults(
+            'CAMPAIGN_NOT_FOUND',
+            'CAMPAIGN_STATE',
+            'CAMPAIGN_REDIALED',
+            'CAMPAIGN_NOBODY_LEFT',
+          ),
+        },
       },
     },
     async (request) => {

@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { textChatOnWire } from './text-chat-mapping.ts';
 import {
   textChatCreate,
@@ -20,8 +20,19 @@ import {
 const common = { tags: ['text chat'], security: keyRequired };
 const sessions = '/workflow/:workflow_id/text-chat/sessions';
 const session = `${sessions}/:run_id`;
-const params = z.object({ workflow_id: idIn, run_id: idIn });
-const response = { 200: textChatOut, ...faults(400, 401, 404, 409) };
+const params = z.object({ workflow_id: idInPath, run_id: idInPath });
+const response = {
+  200: textChatOut,
+  ...faults(
+    'TEXT_CHAT_NOT_FOUND',
+    'RUN_NOT_TEXT_CHAT',
+    'TEXT_CHAT_ENDED',
+    'TEXT_CHAT_FULL',
+    'TEXT_CHAT_TURN_NOT_FOUND',
+    'TEXT_CHAT_CONFLICT',
+    'WORKFLOW_INVALID',
+  ),
+};
 
 export interface TextChatDeps extends ApiDeps {
   textChats: TextChatService;
@@ -49,10 +60,20 @@ function createRoute(api: Api, deps: TextChatDeps): void {
       schema: {
         ...common,
         operationId: 'createTextChat',
-        summary: 'Begins a conversation in writing; the agent opens it.',
-        params: z.object({ workflow_id: idIn }),
+        summary: 'Create a text chat',
+        description: 'Begins a conversation in writing; the agent opens it.',
+        params: z.object({ workflow_id: idInPath }),
         body: textChatCreate,
-        response: { 200: textChatOut, ...faults(401, 404) },
+        response: {
+          200: textChatOut,
+          ...faults(
+            'AGENT_NOT_FOUND',
+            'AGENT_NOT_ACTIVE',
+            'AGENT_NOT_PUBLISHED',
+            'AGENT_OVERSIZED',
+            'WORKFLOW_INVALID',
+          ),
+        },
       },
     },
     async (request) => {
@@ -76,9 +97,10 @@ function readRoute(api: Api, deps: TextChatDeps): void {
       schema: {
         ...common,
         operationId: 'getTextChat',
-        summary: 'The conversation so far.',
+        summary: 'Get a text chat',
+        description: 'The conversation so far.',
         params,
-        response: { 200: textChatOut, ...faults(400, 401, 404) },
+        response: { 200: textChatOut, ...faults('TEXT_CHAT_NOT_FOUND', 'RUN_NOT_TEXT_CHAT') },
       },
     },
     async (request) => textChatOnWire(await deps.textChats.get(idOf(request, request.params))),
@@ -92,7 +114,8 @@ function messageRoute(api: Api, deps: TextChatDeps): void {
       schema: {
         ...common,
         operationId: 'sendTextChatMessage',
-        summary: 'Says something to the agent and waits for its answer.',
+        summary: 'Send a text chat message',
+        description: 'Says something to the agent and waits for its answer.',
         params,
         body: textChatMessage,
         response,
@@ -113,7 +136,8 @@ function endRoute(api: Api, deps: TextChatDeps): void {
       schema: {
         ...common,
         operationId: 'endTextChat',
-        summary: 'Ends the conversation. Asked again, it changes nothing.',
+        summary: 'End a text chat',
+        description: 'Ends the conversation. Asked again, it changes nothing.',
         params,
         body: textChatEnd.nullish(),
         response,
@@ -133,7 +157,8 @@ function rewindRoute(api: Api, deps: TextChatDeps): void {
       schema: {
         ...common,
         operationId: 'rewindTextChat',
-        summary: 'Takes the conversation back to where it stood after a turn.',
+        summary: 'Rewind a text chat',
+        description: 'Takes the conversation back to where it stood after a turn.',
         params,
         body: textChatRewind,
         response,

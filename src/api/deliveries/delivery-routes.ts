@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, queryInteger } from '../http/values.ts';
+import { idIn, idInPath, queryInteger } from '../http/values.ts';
 import {
   deliveryDetail,
   deliveryDetailOnWire,
@@ -27,7 +27,7 @@ const GRACE_MS = 86_400_000;
 const PAGE_MAX = 1_000_000;
 
 const common = { tags: ['runs'], security: keyRequired };
-const params = z.object({ delivery_id: idIn });
+const params = z.object({ delivery_id: idInPath });
 const pageQuery = z.object({
   status: deliveryStatus.optional(),
   run_id: idIn.optional(),
@@ -44,9 +44,10 @@ export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listWebhookDeliveries',
-        summary: 'Webhooks after calls, newest first, by pages.',
+        summary: 'List webhook deliveries',
+        description: 'Webhooks after calls, newest first, by pages.',
         querystring: pageQuery,
-        response: { 200: deliveryPage, ...faults(401) },
+        response: { 200: deliveryPage, ...faults() },
       },
     },
     async (request) => {
@@ -70,9 +71,10 @@ export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getWebhookDelivery',
-        summary: 'One webhook with what it says.',
+        summary: 'Get a webhook delivery',
+        description: 'One webhook with what it says.',
         params,
-        response: { 200: deliveryDetail, ...faults(401, 404) },
+        response: { 200: deliveryDetail, ...faults('DELIVERY_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -89,9 +91,11 @@ export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'redeliverWebhook',
-        summary: 'Sends a webhook once more, with all its attempts; one under way is left alone.',
+        summary: 'Redeliver a webhook',
+        description:
+          'Sends a webhook once more, with all its attempts; one under way is left alone.',
         params,
-        response: { 200: deliveryDetail, ...faults(401, 404) },
+        response: { 200: deliveryDetail, ...faults('DELIVERY_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -114,8 +118,9 @@ function signingSecretRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getWebhookSigningSecret',
-        summary: 'Which secret signs webhooks, by its first characters.',
-        response: { 200: signingSecretOut, ...faults(401) },
+        summary: 'Get the webhook signing secret',
+        description: 'Which secret signs webhooks, by its first characters.',
+        response: { 200: signingSecretOut, ...faults() },
       },
     },
     async (request) => secretOnWire(await signingSecrets.get(principalOf(request).organizationId)),
@@ -127,8 +132,9 @@ function signingSecretRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'rotateWebhookSigningSecret',
-        summary: 'A new secret; the one before signs as well for a day.',
-        response: { 200: signingSecretMade, ...faults(401) },
+        summary: 'Rotate the webhook signing secret',
+        description: 'A new secret; the one before signs as well for a day.',
+        response: { 200: signingSecretMade, ...faults() },
       },
     },
     async (request) => {

@@ -13,10 +13,19 @@ import { queryFlag } from '../http/values.ts';
 import { byteRange } from './byte-range.ts';
 import { artifactKey, linkTo } from './run-artifacts.ts';
 import { type StoredFile, storedFileOf } from './stored-file.ts';
+import { FILE_KEY } from './upload-links.ts';
 
 const tags = ['runs'];
 const nothing = z.literal('');
 const bytes = z.string().meta({ format: 'binary' });
+
+/** As links to files have it. Whether it is signed, the links say. */
+const linkQuery = z.looseObject({
+  expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
+  inline: z.string().optional().meta({ description: '`1`: shown in the browser.' }),
+  name: z.string().optional().meta({ description: 'The name under which it is saved.' }),
+  signature: z.string().optional(),
+});
 
 export function downloadRoutes(api: Api, deps: ApiDeps): void {
   tokenRoute(api, deps);
@@ -30,7 +39,8 @@ function tokenRoute(api: Api, deps: ApiDeps): void {
       schema: {
         tags,
         operationId: 'downloadArtifact',
-        summary: "Leads to a run's file, by the run's public token.",
+        summary: 'Download an artifact',
+        description: "Redirects to a run's recording or transcript, by the run's public token.",
         params: z.object({ token: z.string(), artifact_type: z.string() }),
         querystring: z.object({
           inline: queryFlag.default(false),
@@ -38,7 +48,7 @@ function tokenRoute(api: Api, deps: ApiDeps): void {
         }),
         response: {
           302: nothing.meta({ description: 'The link, good for an hour.' }),
-          ...faults(400, 404),
+          ...faults('ARTIFACT_TYPE_UNKNOWN', 'ARTIFACT_TOKEN_INVALID', 'ARTIFACT_MISSING'),
         },
       },
     },
@@ -63,8 +73,10 @@ function fileRoute(api: Api, deps: ApiDeps): void {
       schema: {
         tags,
         operationId: 'getFile',
-        summary: 'A file by a signed link.',
-        params: z.object({ '*': z.string() }),
+        summary: 'Get a file',
+        description: 'Sends a file by a signed link, whole or a range of its bytes (RFC 9110, 14).',
+        params: z.object({ '*': z.string().meta(FILE_KEY) }),
+        querystring: linkQuery,
         response: {
           200: {
             description: 'The file.',
@@ -76,7 +88,7 @@ function fileRoute(api: Api, deps: ApiDeps): void {
           },
           304: nothing.meta({ description: 'What the client has is still good.' }),
           416: nothing.meta({ description: 'The file has no such range.' }),
-          ...faults(400, 403, 404),
+          ...faults('FILE_LINK_INVALID', 'FILE_NOT_FOUND', 'FILE_KEY_INVALID'),
         },
       },
     },

@@ -48,9 +48,9 @@ const contactsIn = z
     content_type: z
       .string()
       .max(100)
-      .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w=.-]+)*$/)
+      .regex(/^(text\/csv|application\/csv|application\/vnd\.ms-excel)(; ?[\w=.-]+)*$/i)
       .default('text/csv')
-      .meta({ description: 'What the request that sends the file will say.' }),
+      .meta({ description: 'What the request that sends the file will say: a type of CSV.' }),
   })
   .meta({ id: 'PresignedUploadUrlRequest' });
 
@@ -72,9 +72,11 @@ export function fileRoutes(api: Api, deps: ApiDeps): void {
         tags: ['campaigns'],
         security: keyRequired,
         operationId: 'createContactsUpload',
-        summary: "A link to send a campaign's contacts to.",
+        summary: 'Create a contacts upload',
+        description:
+          "Gives a link to which a campaign's CSV file is sent by PUT, and the `file_key` that names the file as the campaign's `source_id`.",
         body: contactsIn,
-        response: { 200: contactsLink, ...faults(401) },
+        response: { 200: contactsLink, ...faults() },
       },
     },
     async (request) => {
@@ -98,11 +100,12 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getSignedUrl',
-        summary: 'A link to a file that works without a key, for a while.',
+        summary: 'Get a signed URL',
+        description: 'A link to a file that works without a key, for a while.',
         querystring: linkQuery,
         response: {
           200: z.object({ url: z.string(), expires_in: z.int() }),
-          ...faults(400, 401, 403),
+          ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN'),
         },
       },
     },
@@ -119,11 +122,12 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getFileMetadata',
-        summary: 'Size and time of a file.',
+        summary: 'Get file metadata',
+        description: 'Size and time of a file.',
         querystring: linkQuery.pick({ key: true }),
         response: {
           200: z.object({ key: z.string(), metadata: metadata.nullable() }),
-          ...faults(400, 401, 403),
+          ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN'),
         },
       },
     },

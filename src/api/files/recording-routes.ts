@@ -8,7 +8,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, queryInteger } from '../http/values.ts';
+import { idIn, idInPath, queryInteger } from '../http/values.ts';
 import {
   mimeType,
   recordingId,
@@ -30,6 +30,19 @@ const NAME_BYTES = 8;
 
 const common = { tags: ['recordings'], security: keyRequired };
 
+// Beside the routes they would get no name in the API's description: it collects names when it is registered.
+const noiseIn = z
+  .object({
+    workflow_id: idIn,
+    filename: z.string().min(1).max(255),
+    mime_type: mimeType,
+    file_size: z.int().gt(0).lte(NOISE_BYTES_MAX),
+  })
+  .meta({ id: 'AmbientNoiseUploadRequest' });
+const renameIn = z
+  .object({ recording_id: recordingId })
+  .meta({ id: 'RecordingUpdateRequestSchema' });
+
 export interface RecordingDeps extends ApiDeps {
   /** Says whether a recording that was sent can be played. */
   sounds: Pick<ClipLibrary, 'check'>;
@@ -39,6 +52,7 @@ export function recordingRoutes(api: Api, deps: RecordingDeps): void {
   uploadRoutes(api, deps);
   listRoute(api, deps);
   changeRoutes(api, deps);
+  deleteRoute(api, deps);
   transcribeRoute(api);
 }
 
@@ -49,9 +63,11 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createRecordingUploads',
-        summary: 'Links to send recordings to.',
+        summary: 'Create recording uploads',
+        description:
+          'Gives links to which recordings are sent by PUT, before `createRecordings` adds them to the library.',
         body: uploadsIn,
-        response: { 200: uploadsOut, ...faults(401) },
+        response: { 200: uploadsOut, ...faults() },
       },
     },
     async (request) => {
@@ -73,15 +89,9 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createAmbientNoiseUpload',
-        summary: "A link to send an agent's background noise to.",
-        body: z
-          .object({
-            workflow_id: idIn,
-            filename: z.string().min(1).max(255),
-            mime_type: mimeType,
-            file_size: z.int().gt(0).lte(NOISE_BYTES_MAX),
-          })
-          .meta({ id: 'AmbientNoiseUploadRequest' }),
+        summary: 'Create an ambient noise upload',
+        description: "Gives a link to which an agent's background noise is sent by PUT.",
+        body: noiseIn,
         response: {
           200: z
             .object({
@@ -90,7 +100,7 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
               storage_backend: z.enum(['s3', 'minio']),
             })
             .meta({ id: 'AmbientNoiseUploadResponse' }),
-          ...faults(401, 404),
+          ...faults('WORKFLOW_NOT_FOUND'),
         },
       },
     },
@@ -105,7 +115,7 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       return {
         upload_url: uploadUrl(deps, upload),
         storage_key: key,
-        storage_backend: STORAGE_BACKEND,
+        storage_backend: STORAGE_BACKEND as typeof STORAGE_BACKEND,
       };
     },
   );
@@ -119,7 +129,8 @@ function listRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listRecordings',
-        summary: "The organization's recordings, newest first.",
+        summary: 'List recordings',
+        description: "The organization's recordings, newest first.",
         querystring: z.object({
           workflow_id: idIn.optional().meta({ description: 'With those for every agent.' }),
           tts_provider: text,
@@ -128,7 +139,7 @@ function listRoute(api: Api, deps: ApiDeps): void {
           limit: queryInteger(1, LIST_MAX).default(LIST_MAX),
           offset: queryInteger(0).default(0),
         }),
-        response: { 200: recordingsOut, ...faults(401) },
+        response: { 200: recordingsOut, ...faults() },
       },
     },
     async (request) => {
@@ -154,9 +165,19 @@ function changeRoutes(api: Api, deps: RecordingDeps): void {
       schema: {
         ...common,
         operationId: 'createRecordings',
-        summary: 'Recordings made of files that were sent; all of them or none.',
+        summary: 'Create recordings',
+        description: 'Adds files that were sent to the library; all of them or none.',
         body: recordingsIn,
-        response: { 200: recordingsOut, ...faults(400, 401, 403, 404, 409) },
+        response: {
+          200: recordingsOut,
+          ...faults(
+            'FILE_KEY_INVALID',
+            'CLIP_UNUSABLE',
+            'FILE_FORBIDDEN',
+            'WORKFLOW_NOT_FOUND',
+            'CLIP_NAME_TAKEN',
+          ),
+        },
       },
     },
     async (request) => {
@@ -187,37 +208,41 @@ function changeRoutes(api: Api, deps: RecordingDeps): void {
   );
 
   api.patch(
-    '/workflow-recordings/:id',
+    '/workflow-recordings/:recording_id',
     {
       schema: {
         ...common,
         operationId: 'renameRecording',
-        summary: 'Gives a recording another name.',
-        params: z.object({ id: idIn }),
-        body: z.object({ recording_id: recordingId }).meta({ id: 'RecordingUpdateRequestSchema' }),
-        response: { 200: recordingOut, ...faults(401, 404, 409) },
+        summary: 'Rename a recording',
+        description: 'Gives a recording another name.',
+        params: z.object({ recording_id: idInPath }),
+        body: renameIn,
+        response: { 200: recordingOut, ...faults('CLIP_NOT_FOUND', 'CLIP_NAME_TAKEN') },
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { id } = request.params;
+      const { recording_id: id } = request.params;
       const clip = await deps.store.clips.rename(organizationId, id, request.body.recording_id);
       if (clip === undefined) throw new GatewayError('CLIP_NOT_FOUND');
       return recordingOnWire(clip);
     },
   );
+}
 
+function deleteRoute(api: Api, deps: ApiDeps): void {
   api.delete(
     '/workflow-recordings/:recording_id',
     {
       schema: {
         ...common,
         operationId: 'deleteRecording',
-        summary: 'Takes a recording out of use.',
+        summary: 'Delete a recording',
+        description: 'Takes a recording out of use.',
         params: z.object({ recording_id: z.string() }),
         response: {
           200: z.object({ success: z.literal(true), message: z.string() }),
-          ...faults(401, 404),
+          ...faults('CLIP_NOT_FOUND'),
         },
       },
     },
@@ -241,8 +266,12 @@ function transcribeRoute(api: Api): void {
       schema: {
         ...common,
         operationId: 'transcribeRecording',
-        summary: 'The words in a sound file; needs a recogniser for free speech.',
-        response: { 200: z.object({ transcript: z.string() }), ...faults(400, 401) },
+        summary: 'Transcribe a recording',
+        description: 'The words in a sound file; needs a recogniser for free speech.',
+        response: {
+          200: z.object({ transcript: z.string() }),
+          ...faults('TRANSCRIPTION_UNAVAILABLE'),
+        },
       },
     },
     async () => {

@@ -4,8 +4,14 @@
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** The reply says `s3` (the contract's other value is `minio`): clients use the links and do not see where files
- *  are stored. */
+/** The rest of a path below /files, for the API's description. */
+export const FILE_KEY = {
+  description: 'A storage key as the link has it; its slashes stay as they are.',
+  examples: ['recordings/42.wav'],
+};
+
+/** Clients are told `s3` (the other value that the contract has is `minio`): where files really are is
+ *  nobody's business, they come and go by links. */
 export const STORAGE_BACKEND = 's3';
 /** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;

@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
-import { freeObject } from '../http/values.ts';
+import { FILE_KEY } from './upload-links.ts';
 
 /** 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;
@@ -18,6 +18,14 @@ const UPLOADS_OF_ORGANIZATION_MAX = 24;
 /** So much too much is read and thrown away, so that the client reads our answer instead of finding
  *  the connection gone while it still sends. */
 const DISCARDED_BYTES_MAX = 1_048_576;
+
+/** As `createContactsUpload` and its like write it into a link. Whether it is signed, the links say. */
+const uploadQuery = z.looseObject({
+  expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
+  type: z.string().optional().meta({ description: 'The `Content-Type` that is announced.' }),
+  size: z.string().optional().meta({ description: 'Bytes, at most.' }),
+  signature: z.string().optional(),
+});
 
 /** In a context of its own, as nothing else takes its body unread. */
 export function uploadRoutes(deps: ApiDeps) {
@@ -32,12 +40,19 @@ export function uploadRoutes(deps: ApiDeps) {
         schema: {
           tags: ['runs'],
           operationId: 'putFile',
-          summary: 'Takes a file by a signed link, which ends with that.',
-          params: z.object({ '*': z.string() }),
-          querystring: freeObject,
+          summary: 'Put a file',
+          description:
+            'Takes a file by a signed link, as its bytes, with the `Content-Type` that was announced. A file sent before under that link is replaced.',
+          params: z.object({ '*': z.string().meta(FILE_KEY) }),
+          querystring: uploadQuery,
           response: {
             200: z.literal('').meta({ description: 'The file is stored.' }),
-            ...faults(400, 403, 415),
+            ...faults(
+              'FILE_LINK_INVALID',
+              'FILE_OVERSIZED',
+              'FILE_CUT_OFF',
+              'FILE_TYPE_UNEXPECTED',
+            ),
           },
         },
       },

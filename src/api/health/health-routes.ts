@@ -26,7 +26,8 @@ export function healthRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         tags: ['service'],
         operationId: 'health',
-        summary: 'Whether the gateway and its database answer.',
+        summary: 'Get health',
+        description: 'Whether the gateway and its database answer; needs no key.',
         response: { 200: health, ...faults() },
       },
     },

@@ -1,10 +1,10 @@
 // How busy the gateway is, for what starts and stops processes: /health/active-calls and
 // /health/autoscale-metric. Behind a secret of its own. Source: contract §3.1.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { isSameSecret } from '../auth/same-secret.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryInteger } from '../http/values.ts';
@@ -38,8 +38,10 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         tags: ['service'],
         operationId: 'getActiveCalls',
-        summary: 'Calls of this gateway, and how late its event loop ran since it was last asked.',
-        response: { 200: activeCalls, ...faults(403) },
+        summary: 'Get active calls',
+        description:
+          'Calls of this gateway, and how late its event loop ran since it was last asked.',
+        response: { 200: activeCalls, ...faults('DEVOPS_SECRET_WRONG') },
       },
     },
     async () => {
@@ -59,9 +61,10 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         tags: ['service'],
         operationId: 'getAutoscaleMetric',
-        summary: 'How many calls there should be room for.',
+        summary: 'Get the autoscale metric',
+        description: 'How many calls there should be room for.',
         querystring: z.object({ buffer: queryInteger(0, BUFFER_MAX).default(0) }),
-        response: { 200: autoscaleMetric, ...faults(403) },
+        response: { 200: autoscaleMetric, ...faults('DEVOPS_SECRET_WRONG') },
       },
     },
     async (request) => ({ value: (await deps.store.runs.countOpen()) + request.query.buffer }),
@@ -73,13 +76,9 @@ function secretGuard({ devopsSecret }: ApiDeps): (request: FastifyRequest) => Pr
   return async (request) => {
     if (devopsSecret === undefined) throw new GatewayError('DEVOPS_SECRET_UNSET');
     const given = SECRET_HEADERS.map((name) => request.headers[name]);
-    const isRight = given.some((text) => typeof text === 'string' && isEqual(text, devopsSecret));
+    const isRight = given.some(
+      (text) => typeof text === 'string' && isSameSecret(text, devopsSecret),
+    );
     if (!isRight) throw new GatewayError('DEVOPS_SECRET_WRONG');
   };
-}
-
-/** In constant time, whatever the lengths. */
-function isEqual(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((text) => createHash('sha256').update(text).digest());
-  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }

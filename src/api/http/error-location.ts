@@ -47,7 +47,7 @@ export function memberOf(parent: unknown, key: PropertyKey): unknown {
 }
 
 /** Chooses the member of a tagged union by the value's tag. */
-function intoUnion(
+export function intoUnion(
   wrapped: z.core.$ZodType | undefined,
   value: unknown,
 ): { schema: z.core.$ZodType | undefined; tag: string | undefined } {
@@ -82,7 +82,7 @@ function unwrapped(schema: z.core.$ZodType | undefined): z.core.$ZodType | undef
   }
 }
 
-function childOf(
+export function childOf(
   wrapped: z.core.$ZodType | undefined,
   key: PropertyKey,
 ): z.core.$ZodType | undefined {

@@ -1,66 +1,66 @@
-// The bodies of errors, as schemas for the API's description. Source: specification §2.9 and §7,
-// contract §1.
+// The bodies of errors as schemas, and the errors that a route declares by their codes. openapi/error-responses.ts makes the
+// responses of the API's description of them. Source: specification §2.9 and §7, contract §1.
 
 import { z } from 'zod';
+import type { ErrorCode } from '../../errors/gateway-error.ts';
+import { workflowProblem as problem } from '../../model/workflow.ts';
+import { errorStatuses } from './error-status.ts';
 
-export const validationItem = z.object({
-  type: z.string(),
-  loc: z.array(z.union([z.string(), z.number()])),
-  msg: z.string(),
-  input: z.unknown(),
-  ctx: z.record(z.string(), z.unknown()).optional(),
-});
+export const validationItem = z
+  .object({
+    type: z.string(),
+    loc: z.array(z.union([z.string(), z.number()])),
+    msg: z.string(),
+    input: z.unknown(),
+    ctx: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'ValidationError' });
 export type ValidationItem = z.infer<typeof validationItem>;
 
-export const workflowProblem = z.object({
-  kind: z.enum(['node', 'edge', 'workflow']),
-  id: z.string().nullable(),
-  field: z.string().nullable(),
-  message: z.string(),
-});
+export const workflowProblem = problem.meta({ id: 'WorkflowProblem' });
 
-const plainFault = z.object({ detail: z.string() }).meta({ description: 'What went wrong.' });
+const plainError = z.object({ detail: z.string() }).meta({ id: 'ErrorResponse' });
 
-const notPlacedFault = z
-  .object({ detail: z.string(), workflow_run_id: z.string(), workflow_run_name: z.string() })
-  .meta({ description: 'The call could not be placed; its run is stored, completed.' });
-
-const workflowFault = z
-  .object({
-    detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblem) }),
-    message: z.string(),
-  })
-  .meta({ description: 'What is wrong with the workflow.' });
-
-const validationFault = z
-  .object({ detail: z.array(validationItem) })
-  .meta({ description: 'The request is not valid.' });
-
-const revisionFault = z
-  .object({
-    detail: z.object({
+/** Every body that an error can have, under the name that it has in the API's description. */
+export const errorBodies = [
+  plainError,
+  z.object({ detail: z.array(validationItem) }).meta({ id: 'HTTPValidationError' }),
+  z
+    .object({
+      detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblem) }),
       message: z.string(),
-      expected_revision: z.int(),
-      actual_revision: z.int(),
-    }),
-    message: z.string(),
-  })
-  .meta({ description: 'A text chat has changed meanwhile.' });
+    })
+    .meta({ id: 'WorkflowErrorResponse' }),
+  z
+    .object({ detail: z.string(), workflow_run_id: z.string(), workflow_run_name: z.string() })
+    .meta({ id: 'CallNotPlacedResponse' }),
+  z
+    .object({
+      detail: z.object({
+        message: z.string(),
+        expected_revision: z.int(),
+        actual_revision: z.int(),
+      }),
+      message: z.string(),
+    })
+    .meta({ id: 'RevisionConflictResponse' }),
+] as const;
 
-const either = z.union([notPlacedFault, plainFault, workflowFault, revisionFault]);
-const anyInvalid = z.union([validationFault, workflowFault, plainFault]);
+/** Under which a response of the description names its codes. */
+export const ERROR_CODES = 'x-error-codes';
 
-/** Response schemas for the statuses with which a route may fail; 422 and the server's own are added,
- *  and beside 401 there is 429 for who fails too often. */
-export function faults<Status extends number>(...statuses: Status[]) {
-  const limits = statuses.some((status) => status === 401) ? { 429: plainFault } : {};
-  const bodies = Object.fromEntries(statuses.map((status) => [status, either]));
-  return {
-    ...limits,
-    ...bodies,
-    413: plainFault,
-    422: anyInvalid,
-    500: plainFault,
-    503: plainFault,
-  };
+/** Response schemas for the errors that an operation has beside those of all operations (bad credentials, bad input, the
+ *  gateway's own faults). A code without a status is a mistake. */
+export function faults(...codes: ErrorCode[]): { 500: typeof plainError } {
+  const byStatus: Record<number, ErrorCode[]> = { 500: [] };
+  for (const code of codes) {
+    const status = errorStatuses[code];
+    if (status === undefined) throw new Error(`${code} has no status`);
+    byStatus[status] = [...(byStatus[status] ?? []), code];
+  }
+  const schemas = Object.entries(byStatus).map(([status, named]) => [
+    status,
+    z.object({ detail: z.string() }).meta({ [ERROR_CODES]: named }),
+  ]);
+  return Object.fromEntries(schemas);
 }

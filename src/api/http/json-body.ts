@@ -15,6 +15,7 @@ export type JsonReading =
 
 /** The pieces are counted before they are parsed: 2 MB of tiny members would take most of a second. Never throws. */
 export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
+  if (hasByteOrderMark(bytes)) return readJson(bytes.subarray(BYTE_ORDER_MARK.length), valuesMax);
   const { values, depth } = jsonSize(bytes, valuesMax);
   if (depth > NESTING_MAX) {
     return { kind: 'invalid', reason: `nested deeper than ${NESTING_MAX} levels`, at: 0 };
@@ -27,6 +28,13 @@ export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
   } catch (error) {
     return { kind: 'invalid', reason: 'Expecting value', at: offsetOf(error) };
   }
+}
+
+/** Programs on Windows write one before UTF-8. */
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+function hasByteOrderMark(bytes: Uint8Array): boolean {
+  return BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte);
 }
 
 /** Plainly or by escapes. */

@@ -7,6 +7,7 @@ import { isObject } from '../../std/json.ts';
 import { secretFieldsOf } from '../../telephony/registry/configuration.ts';
 import { isInteger, locOf, type RequestPart } from './error-location.ts';
 import type { ValidationItem } from './error-schema.ts';
+import { misspelledField } from './misspelled-fields.ts';
 import { type PydanticFault, pydanticFault } from './pydantic-errors.ts';
 
 /** Items in one reply; more do not help, and multiply a hostile body. */
@@ -15,6 +16,7 @@ const ITEMS_MAX = 100;
 const ECHO_DEPTH_MAX = 6;
 const ECHO_MEMBERS_MAX = 50;
 const ECHO_CHARACTERS_MAX = 500;
+const SEND_JSON = 'Send JSON, with Content-Type: application/json';
 
 /** A request that does not fit. Answered as 422 by error-reply.ts. */
 export class RequestInvalid extends Error {
@@ -68,11 +70,27 @@ export function validatorCompiler({
   const part = requestPart(httpPart);
   return (data) => {
     const result = schema.safeParse(data);
-    if (result.success) return { value: result.data };
+    if (result.success) {
+      const misspelled = part === 'body' ? misspelledField(schema, data) : undefined;
+      return misspelled === undefined
+        ? { value: result.data }
+        : { error: misspelledError(misspelled) };
+    }
     return {
       error: new RequestInvalid(validationItems(result.error.issues, { schema, data, part })),
     };
   };
+}
+
+function misspelledError({ path, meant }: { path: (string | number)[]; meant: string }) {
+  const item = {
+    type: 'extra_forbidden',
+    loc: ['body', ...path],
+    msg: `Unknown field: did you mean ${meant}?`,
+    input: null,
+    ctx: { meant },
+  };
+  return new RequestInvalid([item]);
 }
 
 function requestPart(httpPart: string | undefined): RequestPart {
@@ -97,7 +115,10 @@ export function validationItems(
     ({ type, path, msg, input, ctx }) => ({
       type,
       loc: [part, ...prefix, ...locOf(schema, data, path)],
-      msg,
+      msg:
+        part === 'body' && path.length === 0 && typeof data === 'string'
+          ? `${msg}. ${SEND_JSON}`
+          : msg,
       // Of a missing field the whole object around it is shown.
       input: isSecretPath(type === 'missing' ? path.slice(0, -1) : path)
         ? hidden(input)

@@ -43,13 +43,26 @@ function refuse(ctx: z.core.$RefinementCtx, input: unknown, { type, message }: V
   return z.NEVER;
 }
 
-/** An id from a client: a string of digits afterwards. Whether it names anything is the store's say. */
+/** Longest text that is looked up, and repeated in "not found"; ids have 19 digits at most. */
+const ID_LENGTH_MAX = 64;
+
+/** An id in a body or a query: a string of digits afterwards. Whether it names anything is the store's say. */
 export const idIn = z.preprocess(
   (value, ctx) => {
     const checked = integerText(value);
     return 'value' in checked ? checked.value : refuse(ctx, value, checked.fault);
   },
   z.string().meta({ type: ['string', 'integer'], examples: ['42'] }),
+);
+
+/** An id in a path: a text that is no whole number stays as it is, and names nothing. */
+export const idInPath = z.preprocess(
+  (value) => {
+    const checked = integerText(value);
+    if ('value' in checked) return checked.value;
+    return typeof value === 'string' ? value.slice(0, ID_LENGTH_MAX) : value;
+  },
+  z.string().meta({ examples: ['42'] }),
 );
 
 /** An id to a client. */

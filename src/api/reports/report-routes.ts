@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, isoTime } from '../http/values.ts';
+import { idIn, idInPath, isoTime } from '../http/values.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
 import { dailyReportOf } from './daily-report.ts';
 import { filterOf, reportOut, reportQuery, sendReport } from './run-report.ts';
@@ -48,10 +48,11 @@ function csvRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'downloadWorkflowReport',
-        summary: "An agent's calls as CSV.",
-        params: z.object({ workflow_id: idIn }),
+        summary: 'Download the report of an agent',
+        description: "An agent's calls as CSV.",
+        params: z.object({ workflow_id: idInPath }),
         querystring: reportQuery,
-        response: { 200: reportOut, ...faults(401, 404) },
+        response: { 200: reportOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request, reply) => {
@@ -71,9 +72,10 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getDailyReport',
-        summary: 'How the calls of a day went and how long they were.',
+        summary: 'Get the daily report',
+        description: 'How the calls of a day went and how long they were.',
         querystring: dayQuery,
-        response: { 200: dailyReport, ...faults(401, 404) },
+        response: { 200: dailyReport, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -91,8 +93,9 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listReportWorkflows',
-        summary: 'The agents that a report can be about.',
-        response: { 200: z.array(workflowOption), ...faults(401) },
+        summary: 'List agents for reports',
+        description: 'The agents that a report can be about.',
+        response: { 200: z.array(workflowOption), ...faults() },
       },
     },
     async (request) => {
@@ -108,9 +111,10 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listDailyRuns',
-        summary: `The calls of a day, newest first; at most ${RUNS_MAX}.`,
+        summary: 'List the runs of a day',
+        description: `The calls of a day, newest first; at most ${RUNS_MAX}.`,
         querystring: dayQuery,
-        response: { 200: z.array(dailyRun), ...faults(401, 404) },
+        response: { 200: z.array(dailyRun), ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {

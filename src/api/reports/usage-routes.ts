@@ -34,9 +34,11 @@ function historyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listUsageRuns',
-        summary: "All of the organization's runs, filtered and sorted, by pages, with their sums.",
+        summary: 'List usage',
+        description:
+          "All of the organization's runs, filtered and sorted, by pages, with their sums.",
         querystring: usageQuery,
-        response: { 200: usageHistory, ...faults(400, 401, 403) },
+        response: { 200: usageHistory, ...faults('FILTER_INVALID', 'FILTER_FORBIDDEN') },
       },
     },
     async (request) => {
@@ -59,9 +61,10 @@ function historyRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'downloadUsageReport',
-        summary: "All of the organization's calls as CSV.",
+        summary: 'Download the usage report',
+        description: "All of the organization's calls as CSV.",
         querystring: usageReportQuery,
-        response: { 200: reportOut, ...faults(400, 401, 403) },
+        response: { 200: reportOut, ...faults('FILTER_INVALID', 'FILTER_FORBIDDEN') },
       },
     },
     async (request, reply) => {
@@ -132,8 +135,9 @@ function sumRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCurrentUsage',
-        summary: "What was used in this month, of the organization's time zone or else UTC.",
-        response: { 200: currentUsage, ...faults(401) },
+        summary: 'Get current usage',
+        description: "What was used in this month, of the organization's time zone or else UTC.",
+        response: { 200: currentUsage, ...faults() },
       },
     },
     async (request) => {
@@ -162,9 +166,10 @@ function sumRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getDailyUsage',
-        summary: 'What was used on each of the last days, today included.',
+        summary: 'Get daily usage',
+        description: 'What was used on each of the last days, today included.',
         querystring: z.object({ days: queryInteger(1, 30).default(7) }),
-        response: { 200: dailyUsage, ...faults(401) },
+        response: { 200: dailyUsage, ...faults() },
       },
     },
     async (request) => {

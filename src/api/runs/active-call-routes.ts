@@ -8,7 +8,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idOut, isoTime, queryInteger, timeOut } from '../http/values.ts';
+import { idInPath, idOut, isoTime, queryInteger, timeOut } from '../http/values.ts';
 
 const common = { tags: ['calls'], security: keyRequired };
 const PAGE_MAX = 10_000;
@@ -58,12 +58,13 @@ function listRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listActiveCalls',
-        summary: "The organization's calls that ring or talk at this moment, on all nodes.",
+        summary: 'List active calls',
+        description: "The organization's calls that ring or talk at this moment, on all nodes.",
         querystring: z.object({
           page: queryInteger(1, PAGE_MAX).default(1),
           limit: queryInteger(1, 100).default(50),
         }),
-        response: { 200: activeCalls, ...faults(401) },
+        response: { 200: activeCalls, ...faults() },
       },
     },
     async (request) => {
@@ -122,10 +123,14 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'hangUpCall',
-        summary:
+        summary: 'Hang up a call',
+        description:
           "Ends a run's call, ringing or talking; a run that was never dialled is closed. Asked again, it changes nothing.",
-        params: z.object({ workflow_id: idIn, run_id: idIn }),
-        response: { 200: hungUp, ...faults(401, 404, 409, 502) },
+        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        response: {
+          200: hungUp,
+          ...faults('RUN_NOT_FOUND', 'RUN_WITHOUT_CALL', 'CALL_OUT_OF_REACH', 'PROVIDER_FAILED'),
+        },
       },
     },
     async (request) => {
@@ -153,10 +158,20 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'sendDigits',
-        summary: 'Presses keys in a call that talks: by the provider, else by their tones.',
-        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        summary: 'Send digits',
+        description: 'Presses keys in a call that talks: by the provider, else by their tones.',
+        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
         body: keys,
-        response: { 200: z.object({ workflow_run_id: idOut }), ...faults(400, 401, 404, 409, 502) },
+        response: {
+          200: z.object({ workflow_run_id: idOut }),
+          ...faults(
+            'RUN_NOT_FOUND',
+            'CALL_NOT_TALKING',
+            'DIGITS_WAITING',
+            'DIGITS_UNSUPPORTED',
+            'PROVIDER_FAILED',
+          ),
+        },
       },
     },
     async (request) => {

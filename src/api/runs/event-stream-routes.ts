@@ -9,7 +9,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, streamGuard } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, queryFlag } from '../http/values.ts';
+import { idInPath, queryFlag } from '../http/values.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
 
@@ -39,7 +39,11 @@ const stream = {
   content: { 'text/event-stream': { schema: z.string() } },
 };
 const over = { description: 'The run is completed and nothing came after the given event.' };
-const response = { 200: stream, 204: z.null().meta(over), ...faults(401, 404, 429) };
+const response = {
+  200: stream,
+  204: z.null().meta(over),
+  ...faults('RUN_NOT_FOUND', 'STREAMS_FULL'),
+};
 
 export function eventRoutes(api: Api, deps: ApiDeps): void {
   const { streams, store } = deps;
@@ -53,8 +57,9 @@ export function eventRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'watchRun',
-        summary: 'What happens in a run, from its begin to its end.',
-        params: z.object({ workflow_id: idIn, run_id: idIn }),
+        summary: 'Watch a run',
+        description: 'Server-sent events of one run, from its begin to its end.',
+        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
         querystring: query,
         headers,
         response,
@@ -84,7 +89,8 @@ export function eventRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'watchCalls',
-        summary: "What happens in all of the organization's calls that go on or begin.",
+        summary: 'Watch calls',
+        description: 'Server-sent events of all calls of the organization that go on or begin.',
         querystring: query,
         headers,
         response,

@@ -6,7 +6,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
 import { runDetail } from './run-mapping.ts';
 import { pageOfRuns, runPageQuery } from './run-pages.ts';
@@ -20,9 +20,11 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getRun',
-        summary: 'What became of one call.',
-        params: z.object({ workflow_id: idIn, run_id: idIn }),
-        response: { 200: runOut, ...faults(401, 404) },
+        summary: 'Get a run',
+        description:
+          'One call, or text chat: its state, contexts, links to recording and transcript, and its log.',
+        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        response: { 200: runOut, ...faults('RUN_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -39,10 +41,14 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listRuns',
-        summary: "An agent's runs, filtered and sorted, by pages.",
-        params: z.object({ workflow_id: idIn }),
+        summary: 'List runs of an agent',
+        description: "An agent's runs, filtered and sorted, by pages.",
+        params: z.object({ workflow_id: idInPath }),
         querystring: runPageQuery,
-        response: { 200: runPage, ...faults(400, 401, 403, 404) },
+        response: {
+          200: runPage,
+          ...faults('WORKFLOW_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN'),
+        },
       },
     },
     async (request) => {

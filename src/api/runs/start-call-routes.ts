@@ -16,43 +16,80 @@ interface StartRoute {
   mode: StartCall['mode'];
   operationId: string;
   summary: string;
+  description: string;
 }
 
 const starts: readonly StartRoute[] = [
   {
-    url: '/public/agent/workflow/:uuid',
+    url: '/public/agent/workflow/:workflow_uuid',
     agent: 'workflow_uuid',
     mode: 'production',
     operationId: 'startCallByAgent',
-    summary: 'Calls a number with what is published of an agent.',
+    summary: 'Start a call by agent',
+    description: 'Calls a number with what is published of an agent.',
   },
   {
-    url: '/public/agent/test/workflow/:uuid',
+    url: '/public/agent/test/workflow/:workflow_uuid',
     agent: 'workflow_uuid',
     mode: 'test',
     operationId: 'startTestCallByAgent',
-    summary: 'Calls a number with the draft of an agent.',
+    summary: 'Start a test call by agent',
+    description: 'Calls a number with the draft of an agent.',
   },
   {
     url: '/public/agent/:uuid',
     agent: 'trigger_path',
     mode: 'production',
     operationId: 'startCallByTrigger',
-    summary: "Calls a number through the trigger of an agent's published version.",
+    summary: 'Start a call by trigger',
+    description: "Calls a number through the trigger of an agent's published version.",
   },
   {
     url: '/public/agent/test/:uuid',
     agent: 'trigger_path',
     mode: 'test',
     operationId: 'startTestCallByTrigger',
-    summary: "Calls a number through the trigger of an agent's draft.",
+    summary: 'Start a test call by trigger',
+    description: "Calls a number through the trigger of an agent's draft.",
   },
 ];
 
-const params = z.object({ uuid: z.string() });
+const params = {
+  workflow_uuid: z.object({
+    workflow_uuid: z.string().meta({ description: "The agent's `workflow_uuid`." }),
+  }),
+  trigger_path: z.object({
+    uuid: z.string().meta({ description: "The `trigger_path` of the agent's trigger node." }),
+  }),
+};
+
+const refusals = faults(
+  'AGENT_NOT_FOUND',
+  'AGENT_NOT_ACTIVE',
+  'AGENT_NOT_PUBLISHED',
+  'TRIGGER_NOT_FOUND',
+  'TRIGGER_FORBIDDEN',
+  'TRIGGER_NOT_ACTIVE',
+  'TRIGGER_NOT_IN_AGENT',
+  'AGENT_OVERSIZED',
+  'CONTEXT_OVERSIZED',
+  'NUMBER_NOT_DIALABLE',
+  'WORKFLOW_INVALID',
+  'TELEPHONY_NOT_CONFIGURED',
+  'CONFIGURATION_NOT_FOUND',
+  'CONFIGURATION_NOT_READY',
+  'CONFIGURATION_INACTIVE',
+  'PROVIDER_NOT_BUILT',
+  'CALLER_ID_NOT_FOUND',
+  'CALL_LIMIT_REACHED',
+  'CALL_NOT_PLACED',
+  'START_KEY_REUSED',
+  'GATEWAY_DRAINING',
+  'GATEWAY_OVERLOADED',
+);
 
 export function agentStartRoutes(api: Api, deps: ApiDeps): void {
-  for (const { url, agent, mode, operationId, summary } of starts) {
+  for (const { url, agent, mode, ...described } of starts) {
     api.post(
       url,
       {
@@ -60,18 +97,17 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
         schema: {
           tags: ['calls'],
           security: agentKeyRequired,
-          operationId,
-          summary,
-          params,
+          ...described,
+          params: params[agent],
           headers: startHeaders,
           body: startCallBody,
-          response: { 200: callStarted, ...faults(400, 401, 403, 404, 409, 429) },
+          response: { 200: callStarted, ...refusals },
         },
       },
       async (request) => {
         const { runId, runName } = await deps.callService.start({
           ...starterOf(request),
-          agent: { type: agent, identifier: request.params.uuid },
+          agent: { type: agent, identifier: identifierOf(request.params) },
           mode,
           phoneNumber: request.body.phone_number,
           initialContext: request.body.initial_context ?? {},
@@ -87,4 +123,8 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
       },
     );
   }
+}
+
+function identifierOf(named: { workflow_uuid: string } | { uuid: string }): string {
+  return 'uuid' in named ? named.uuid : named.workflow_uuid;
 }

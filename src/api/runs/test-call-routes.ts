@@ -9,7 +9,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, starterOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, isoTime } from '../http/values.ts';
+import { idInPath, isoTime } from '../http/values.ts';
 import {
   createRunBody,
   runCreated,
@@ -33,10 +33,34 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
         tags: ['calls'],
         security,
         operationId: 'initiateCall',
-        summary: 'Calls a number to try an agent out, with its draft if there is one.',
+        summary: 'Start a test call',
+        description:
+          'Calls a number to try an agent out, with its draft if there is one. The agent must be valid.',
         headers: startHeaders,
         body: testCall,
-        response: { 200: testCallStarted, ...faults(400, 401, 404, 409, 429) },
+        response: {
+          200: testCallStarted,
+          ...faults(
+            'AGENT_NOT_FOUND',
+            'AGENT_NOT_ACTIVE',
+            'AGENT_NOT_PUBLISHED',
+            'AGENT_OVERSIZED',
+            'WORKFLOW_INVALID',
+            'TEST_NOT_CONFIGURED',
+            'TEST_CONFIGURATION_NOT_FOUND',
+            'CONFIGURATION_NOT_READY',
+            'PROVIDER_NOT_BUILT',
+            'CALLER_ID_NOT_FOUND',
+            'PHONE_NUMBER_MISSING',
+            'NUMBER_NOT_DIALABLE',
+            'RUN_NOT_FOUND',
+            'RUN_OF_OTHER_WORKFLOW',
+            'RUN_HAS_CALL',
+            'START_KEY_REUSED',
+            'CALL_LIMIT_REACHED',
+            'CALL_NOT_PLACED',
+          ),
+        },
       },
     },
     async (request) => {
@@ -67,10 +91,19 @@ function createRoute(api: Api, deps: ApiDeps): void {
         tags: ['runs'],
         security,
         operationId: 'createRun',
-        summary: 'Creates a run without a call; a test call can be placed on it.',
-        params: z.object({ workflow_id: idIn }),
+        summary: 'Create a run',
+        description: 'Creates a run without a call; a test call can be placed on it.',
+        params: z.object({ workflow_id: idInPath }),
         body: createRunBody,
-        response: { 200: runCreated, ...faults(401, 404) },
+        response: {
+          200: runCreated,
+          ...faults(
+            'AGENT_NOT_FOUND',
+            'AGENT_NOT_ACTIVE',
+            'AGENT_NOT_PUBLISHED',
+            'AGENT_OVERSIZED',
+          ),
+        },
       },
     },
     async (request) => {

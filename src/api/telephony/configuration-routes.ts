@@ -1,10 +1,12 @@
 // Telephony configurations: /organizations/telephony-configs, and what a form needs to know about the
 // providers. Source: specification §4.1 to §4.4, contract decision 5 and §4.1.
 
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { blockedReason } from '../../call/outbound/outbound-route.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
+import { isObject } from '../../std/json.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
   accountIdOf,
@@ -19,9 +21,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, isoTime, isoTimeOrNull } from '../http/values.ts';
-import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
-import { patchedCredentials } from './credentials-patch.ts';
+import { idInPath, isoTime, isoTimeOrNull } from '../http/values.ts';
+import { patchedCredentials, refuseStaleMask } from './credentials-patch.ts';
 import { setupChecklistOf } from './setup-checklist.ts';
 import {
   configurationCreate,
@@ -34,7 +35,7 @@ import {
 } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
-const params = z.object({ config_id: idIn });
+const params = z.object({ config_id: idInPath });
 const ROOT = '/organizations/telephony-configs';
 
 export function telephonyConfigurationRoutes(api: Api, deps: ConfigurationDeps): void {
@@ -53,6 +54,27 @@ export async function configurationOf(
   return found(await deps.store.telephony.getConfiguration(organizationId, id));
 }
 
+export async function createConfiguration(
+  deps: ApiDeps,
+  organizationId: string,
+  wish: z.infer<typeof configurationCreate>,
+): Promise<ConfigurationSummary> {
+  const { provider, from_numbers: _ignored, ...fields } = wish.config;
+  refuseStaleMask(provider, fields, {});
+  const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
+  const created = await deps.store.telephony.createConfiguration(organizationId, {
+    name: wish.name,
+    provider,
+    isDefaultOutbound: wish.is_default_outbound,
+    credentials,
+    accountId: accountIdOf(provider, credentials),
+    secretFields: secretFieldsOf(provider),
+    callsPerSecond: wish.calls_per_second,
+  });
+  deps.onTelephonyChanged?.();
+  return created;
+}
+
 function readRoutes(api: Api, deps: ApiDeps): void {
   const { telephony } = deps.store;
 
@@ -62,8 +84,9 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listTelephonyProviders',
-        summary: 'The providers and the fields of their configurations.',
-        response: { 200: providersMetadata, ...faults(401) },
+        summary: 'List telephony providers',
+        description: 'The providers and the fields of their configurations.',
+        response: { 200: providersMetadata, ...faults() },
       },
     },
     async () => ({ providers: [...providerMetadata] }),
@@ -75,10 +98,11 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listTelephonyConfigurations',
-        summary: 'All configurations, oldest first.',
+        summary: 'List telephony configurations',
+        description: 'All configurations, oldest first.',
         response: {
           200: z.object({ configurations: z.array(configurationListItem) }),
-          ...faults(401),
+          ...faults(),
         },
       },
     },
@@ -94,14 +118,18 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getTelephonyConfiguration',
-        summary: 'One configuration, its secrets masked.',
+        summary: 'Get a telephony configuration',
+        description: 'One configuration, its secrets masked.',
         params,
-        response: { 200: configurationDetail, ...faults(401, 404) },
+        response: { 200: configurationDetail, ...faults('CONFIGURATION_NOT_FOUND') },
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      return detail(deps, await configurationOf(deps, organizationId, request.params.config_id));
+      return configurationOnWire(
+        deps,
+        await configurationOf(deps, organizationId, request.params.config_id),
+      );
     },
   );
 }
@@ -113,8 +141,10 @@ function warningRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getTelephonyWarnings',
-        summary: 'How many configurations cannot prove where a webhook comes from.',
-        response: { 200: configurationWarnings, ...faults(401) },
+        summary: 'Get telephony warnings',
+        description:
+          'How many configurations lack the key or secret with which webhooks are verified.',
+        response: { 200: configurationWarnings, ...faults() },
       },
     },
     async (request) => {
@@ -139,40 +169,43 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
       schema: {
         ...common,
         operationId: 'createTelephonyConfiguration',
-        summary: "A new configuration with a provider's credentials.",
+        summary: 'Create a telephony configuration',
+        description:
+          "Stores a provider's credentials under a name. Secrets are sealed and come back masked. `is_default_outbound` takes the place of any default.",
         body: configurationCreate,
-        response: { 200: configurationDetail, ...faults(400, 401, 404, 409) },
+        response: { 200: configurationDetail, ...faults('CONFIGURATION_NAME_TAKEN') },
       },
     },
     async (request) => {
-      const { name, is_default_outbound: isDefaultOutbound, config } = request.body;
-      const { provider, ...fields } = config;
-      const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
-      await checkAddresses(deps, provider, credentials);
-      const created = await telephony.createConfiguration(principalOf(request).organizationId, {
-        name,
-        provider,
-        isDefaultOutbound,
-        credentials,
-        accountId: accountIdOf(provider, credentials),
-        secretFields: secretFieldsOf(provider),
-        callsPerSecond: request.body.calls_per_second,
-      });
-      deps.onTelephonyChanged?.();
-      return detail(deps, created);
+      const { organizationId } = principalOf(request);
+      return configurationOnWire(
+        deps,
+        await createConfiguration(deps, organizationId, request.body),
+      );
     },
   );
 
   api.put(
     `${ROOT}/:config_id`,
     {
+      preValidation: (request) => fillProvider(deps, request),
       schema: {
         ...common,
         operationId: 'updateTelephonyConfiguration',
-        summary: 'Changes the name, the credentials or both; what is left out stays.',
+        summary: 'Update a telephony configuration',
+        description:
+          'Changes the name, the credentials or both. What is left out stays; a masked secret, and `config` without `provider`, keep what is stored. The provider is fixed.',
         params,
         body: configurationUpdate,
-        response: { 200: configurationDetail, ...faults(400, 401, 404, 409) },
+        response: {
+          200: configurationDetail,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'CONFIGURATION_NAME_TAKEN',
+            'CONFIGURATION_PROVIDER_FIXED',
+            'PHONE_NUMBER_ROUTED_ELSEWHERE',
+          ),
+        },
       },
     },
     async (request) => {
@@ -188,7 +221,7 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
         ...patch,
       });
       deps.onTelephonyChanged?.();
-      return detail(deps, found(updated));
+      return configurationOnWire(deps, found(updated));
     },
   );
 }
@@ -202,15 +235,19 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'setDefaultOutbound',
-        summary: 'Calls that name no configuration go out over this one.',
+        summary: 'Set the default outbound configuration',
+        description: 'Calls that name no configuration go out over this one.',
         params,
-        response: { 200: configurationDetail, ...faults(401, 404) },
+        response: { 200: configurationDetail, ...faults('CONFIGURATION_NOT_FOUND') },
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
       const id = request.params.config_id;
-      return detail(deps, found(await telephony.setDefaultOutbound(organizationId, id)));
+      return configurationOnWire(
+        deps,
+        found(await telephony.setDefaultOutbound(organizationId, id)),
+      );
     },
   );
 
@@ -220,9 +257,10 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'reactivateTelephonyConfiguration',
-        summary: 'Takes a configuration that had failed back into use.',
+        summary: 'Reactivate a telephony configuration',
+        description: 'Takes a configuration that had failed back into use.',
         params,
-        response: { 200: configurationDetail, ...faults(401, 404) },
+        response: { 200: configurationDetail, ...faults('CONFIGURATION_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -230,7 +268,7 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       const id = request.params.config_id;
       const reactivated = await telephony.reactivate(organizationId, id);
       deps.onTelephonyChanged?.();
-      return detail(deps, found(reactivated));
+      return configurationOnWire(deps, found(reactivated));
     },
   );
 
@@ -240,9 +278,13 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deleteTelephonyConfiguration',
-        summary: 'Deletes a configuration and its phone numbers.',
+        summary: 'Delete a telephony configuration',
+        description: 'Deletes a configuration and its phone numbers.',
         params,
-        response: { 200: z.object({ message: z.string() }), ...faults(401, 404, 409) },
+        response: {
+          200: z.object({ message: z.string() }),
+          ...faults('CONFIGURATION_NOT_FOUND', 'CONFIGURATION_IN_USE'),
+        },
       },
     },
     async (request) => {
@@ -253,6 +295,16 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       return { message: 'Telephony configuration deleted' };
     },
   );
+}
+
+/** A change that names no provider is one of the stored configuration's. */
+async function fillProvider(deps: ApiDeps, request: FastifyRequest): Promise<void> {
+  const { body, params: named } = request;
+  const config = isObject(body) ? body['config'] : undefined;
+  if (!isObject(config) || (config['provider'] ?? null) !== null) return;
+  const id = isObject(named) ? String(named['config_id']) : '';
+  const { organizationId } = principalOf(request);
+  config['provider'] = (await configurationOf(deps, organizationId, id)).provider;
 }
 
 function found(configuration: ConfigurationSummary | undefined): ConfigurationSummary {
@@ -286,7 +338,7 @@ function listItem(configuration: ConfigurationSummary): z.infer<typeof configura
   };
 }
 
-async function detail(
+export async function configurationOnWire(
   deps: ApiDeps,
   configuration: ConfigurationSummary,
 ): Promise<z.infer<typeof configurationDetail>> {

@@ -2,6 +2,7 @@
 // Source: specification §4.2, contract decision 5.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type ProviderConfigurationPatch,
   restoreMasked,
   secretFieldsOf,
+  staleMask,
 } from '../../telephony/registry/configuration.ts';
 import { RequestInvalid, validationItems, valueError } from '../http/validation.ts';
 
@@ -20,6 +22,18 @@ export interface CredentialsPatch {
   secretFields: readonly string[];
 }
 
+/** Throws RequestInvalid for a mask that stands for no stored secret. */
+export function refuseStaleMask(
+  provider: ProviderName,
+  incoming: ProviderCredentials,
+  stored: ProviderCredentials,
+): void {
+  const path = staleMask(provider, incoming, stored);
+  if (path === undefined) return;
+  const message = 'a masked value that is not the one of the stored secret: send the secret itself';
+  throw valueError(['body', 'config', provider, ...path.split('.')], message, undefined);
+}
+
 /** Throws CONFIGURATION_PROVIDER_FIXED, and RequestInvalid if the outcome is no whole configuration. */
 export function patchedCredentials(
   stored: TelephonyConfiguration,
@@ -27,7 +41,8 @@ export function patchedCredentials(
 ): CredentialsPatch {
   const { provider, credentials } = stored;
   if (patch.provider !== provider) throw new GatewayError('CONFIGURATION_PROVIDER_FIXED');
-  const { provider: _same, ...incoming } = patch;
+  const { provider: _same, from_numbers: _ignored, ...incoming } = patch;
+  refuseStaleMask(provider, incoming, credentials);
   const move = misdirected(provider, incoming, credentials);
   if (move !== undefined) {
     const { field, secret } = move;
@@ -40,7 +55,7 @@ export function patchedCredentials(
     const whole = { schema: configurationSchema, data: merged, part: 'body' as const };
     throw new RequestInvalid(validationItems(checked.error.issues, whole, ['config']));
   }
-  const { provider: _kept, ...fields } = checked.data;
+  const { provider: _kept, from_numbers: _none, ...fields } = checked.data;
   // Keys that the gateway keeps beside the fields are in no schema.
   const outcome: ProviderCredentials = { ...credentials, ...fields };
   return {

@@ -10,7 +10,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
 
 /** Longer than all checks of an examination together may take; proxies wait for 60 s. */
@@ -48,10 +48,19 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         tags: ['telephony'],
         security: keyRequired,
         operationId: 'examineTelephonyConfiguration',
-        summary:
+        summary: 'Examine a PBX',
+        description:
           'Examines the PBX of a configuration, with a test of its audio, in up to a minute.',
-        params: z.object({ config_id: idIn }),
-        response: { 200: examination, ...faults(400, 401, 404, 409) },
+        params: z.object({ config_id: idInPath }),
+        response: {
+          200: examination,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'PROVIDER_NOT_BUILT',
+            'EXAMINATION_UNSUPPORTED',
+            'EXAMINATION_RUNNING',
+          ),
+        },
       },
     },
     async (request) => {

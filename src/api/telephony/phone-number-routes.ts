@@ -9,12 +9,13 @@ import {
   type NormalAddress,
   normalizeAddress,
 } from '../../telephony/provider/phone-address.ts';
+import { requireValid } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { valueError } from '../http/validation.ts';
-import { idIn, isoTime } from '../http/values.ts';
+import { idInPath, isoTime } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { checkOwnership, syncInbound } from './provider-sync.ts';
 import {
@@ -28,8 +29,8 @@ import {
 
 const common = { tags: ['telephony'], security: keyRequired };
 const ROOT = '/organizations/telephony-configs/:config_id/phone-numbers';
-const parent = z.object({ config_id: idIn });
-const params = z.object({ config_id: idIn, phone_number_id: idIn });
+const parent = z.object({ config_id: idInPath });
+const params = z.object({ config_id: idInPath, phone_number_id: idInPath });
 
 type NamedNumber = PhoneNumber & { workflowName: string | null };
 
@@ -47,11 +48,12 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listPhoneNumbers',
-        summary: "The configuration's phone numbers.",
+        summary: 'List phone numbers',
+        description: "The configuration's phone numbers.",
         params: parent,
         response: {
           200: z.object({ phone_numbers: z.array(phoneNumberOut) }),
-          ...faults(401, 404),
+          ...faults('CONFIGURATION_NOT_FOUND'),
         },
       },
     },
@@ -69,9 +71,13 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getPhoneNumber',
-        summary: 'One phone number.',
+        summary: 'Get a phone number',
+        description: 'One phone number.',
         params,
-        response: { 200: phoneNumberOut, ...faults(401, 404) },
+        response: {
+          200: phoneNumberOut,
+          ...faults('CONFIGURATION_NOT_FOUND', 'PHONE_NUMBER_NOT_FOUND'),
+        },
       },
     },
     async (request) => {
@@ -89,10 +95,26 @@ function createRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createPhoneNumber',
-        summary: 'Adds a phone number that the provider account owns.',
+        summary: 'Add a phone number',
+        description:
+          'Adds a phone number that the provider account owns. With `inbound_workflow_id` its inbound calls go to that agent, which must be valid; `provider_sync` says whether the provider sends them here.',
         params: parent,
         body: phoneNumberCreate,
-        response: { 200: phoneNumberOut, ...faults(400, 401, 404, 409, 502) },
+        response: {
+          200: phoneNumberOut,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'WORKFLOW_NOT_FOUND',
+            'TRUNK_NOT_FOUND',
+            'PHONE_NUMBER_NOT_OWNED',
+            'PHONE_NUMBER_TAKEN',
+            'PHONE_NUMBER_ROUTED_ELSEWHERE',
+            'PROVIDER_AUTH',
+            'PROVIDER_FAILED',
+            'PROVIDER_TIMEOUT',
+            'WORKFLOW_INVALID',
+          ),
+        },
       },
     },
     async (request) => {
@@ -134,10 +156,22 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updatePhoneNumber',
-        summary: 'Changes a phone number; its address is fixed.',
+        summary: 'Update a phone number',
+        description:
+          'Changes a phone number; what is left out stays, and its address is fixed. `inbound_workflow_id` names the agent that answers its calls, which must be valid.',
         params,
         body: phoneNumberUpdate,
-        response: { 200: phoneNumberOut, ...faults(401, 404, 409) },
+        response: {
+          200: phoneNumberOut,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'PHONE_NUMBER_NOT_FOUND',
+            'WORKFLOW_NOT_FOUND',
+            'TRUNK_NOT_FOUND',
+            'PHONE_NUMBER_ROUTED_ELSEWHERE',
+            'WORKFLOW_INVALID',
+          ),
+        },
       },
     },
     async (request) => {
@@ -161,9 +195,14 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'setDefaultCaller',
-        summary: "Makes this the configuration's caller number.",
+        summary: 'Set the default caller id',
+        description:
+          "Makes this number the caller id of the configuration's calls, in place of the one before.",
         params,
-        response: { 200: phoneNumberOut, ...faults(401, 404) },
+        response: {
+          200: phoneNumberOut,
+          ...faults('CONFIGURATION_NOT_FOUND', 'PHONE_NUMBER_NOT_FOUND'),
+        },
       },
     },
     async (request) => {
@@ -182,11 +221,12 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deletePhoneNumber',
-        summary: 'Deletes a phone number; its inbound calls no longer come to us.',
+        summary: 'Delete a phone number',
+        description: 'Deletes a phone number; its inbound calls no longer come to us.',
         params,
         response: {
           200: z.object({ message: z.string(), provider_sync: providerSync.nullable() }),
-          ...faults(401, 404, 502),
+          ...faults('CONFIGURATION_NOT_FOUND', 'PHONE_NUMBER_NOT_FOUND', 'PROVIDER_FAILED'),
         },
       },
     },
@@ -227,7 +267,7 @@ function checkedAddress(raw: string, countryCode: string | null): NormalAddress 
   return address;
 }
 
-/** Before anything else is asked. Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
+/** Before anything else is asked. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, TRUNK_NOT_FOUND. */
 async function checkAttachments(
   { store }: ApiDeps,
   configuration: ConfigurationSummary,
@@ -244,6 +284,8 @@ async function checkAttachments(
   if (id === null || id === undefined) return;
   const workflow = await store.workflows.get(configuration.organizationId, id);
   if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+  const version = await store.workflows.published(id);
+  if (version !== undefined) await requireValid({ store }, configuration.organizationId, version);
 }
 
 /** An explicit null clears a label or a country; for the rest it means "unchanged". */

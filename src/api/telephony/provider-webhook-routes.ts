@@ -6,20 +6,27 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
-import type { WebhookReply } from '../../telephony/provider/provider.ts';
+import { isHosted, type WebhookReply } from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { providerRequest } from '../http/request-bodies.ts';
-import { idIn } from '../http/values.ts';
+import { idIn, idInPath } from '../http/values.ts';
 
 /** Providers send a few kilobytes. */
 const WEBHOOK_BYTES_MAX = 262_144;
 
-const runParams = z.object({ provider: z.string(), workflow_run_id: idIn });
+const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
 const answerQuery = z.looseObject({ workflow_run_id: idIn });
 
 /** Answer URLs of old clients that name no run in their path. */
 const namedAnswers: Readonly<Record<string, ProviderName>> = { twiml: 'twilio' };
+
+/** For a request that no provider recognises. */
+const HANG_UP: WebhookReply = {
+  status: 200,
+  contentType: 'text/xml; charset=utf-8',
+  body: '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>',
+};
 
 const providerReply = {
   description: 'What the provider is to do.',
@@ -31,7 +38,8 @@ const providerReply = {
 };
 
 const route = { bodyLimit: WEBHOOK_BYTES_MAX, config: { providerBody: true } };
-const common = { tags: ['webhooks'], response: { 200: providerReply, ...faults(400, 401, 404) } };
+const refusals = faults('WEBHOOK_SIGNATURE', 'WEBHOOK_MALFORMED', 'RUN_NOT_FOUND');
+const common = { tags: ['webhooks'], response: { 200: providerReply, ...refusals } };
 
 export function telephonyWebhookRoutes(api: Api, deps: ApiDeps): void {
   inboundRoutes(api, deps);
@@ -47,7 +55,9 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'inboundCall',
-        summary: "An inbound call: the number's agent answers.",
+        summary: 'Receive an inbound call',
+        description:
+          "The provider asks what to do with an inbound call. The agent of the called number answers; the reply is in the provider's own format.",
       },
     },
     async (request, reply) => {
@@ -59,15 +69,38 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
   );
 
   api.post(
+    '/telephony/inbound/fallback',
+    {
+      ...route,
+      schema: {
+        ...common,
+        operationId: 'inboundFallback',
+        summary: 'Receive a call that could not be answered',
+        description:
+          "For the provider's fallback URL: the caller hears an apology, and the call ends. Tells nothing, so it needs no signature.",
+      },
+    },
+    async (request, reply) => {
+      const sent = providerRequest(request, deps.publicUrl);
+      const provider = providerName.options
+        .map((name) => deps.providerByName(name))
+        .find((each) => each !== undefined && isHosted(each) && each.webhook.recognises(sent));
+      const isKnown = provider !== undefined && isHosted(provider);
+      return send(reply, isKnown ? provider.webhook.reject('error') : HANG_UP);
+    },
+  );
+
+  api.post(
     '/telephony/inbound/:workflow_id',
     {
       ...route,
       schema: {
         ...common,
         operationId: 'inboundCallOfAgent',
-        summary: 'An inbound call: the agent of the URL answers.',
+        summary: 'Receive an inbound call of an agent',
+        description: 'As `/telephony/inbound/run`, with the agent in the path.',
         deprecated: true,
-        params: z.object({ workflow_id: idIn }),
+        params: z.object({ workflow_id: idInPath }),
       },
     },
     async (request, reply) => {
@@ -88,7 +121,8 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'answerCall',
-        summary: 'A call that we placed was answered.',
+        summary: 'Receive the answer of a call',
+        description: 'A call that the gateway placed was answered: the reply connects its media.',
         params: runParams,
       },
     },
@@ -108,7 +142,9 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
         schema: {
           ...common,
           operationId: `answerCallBy${name}`,
-          summary: 'A call that we placed was answered; its run is in the query.',
+          summary: 'Receive the answer of a call (legacy)',
+          description: 'As `answer`, with the run in the query.',
+          deprecated: true,
           querystring: answerQuery,
         },
       },
@@ -123,17 +159,23 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
 
 function eventRoutes(api: Api, deps: ApiDeps): void {
   const events = [
-    { name: 'status-callback', operationId: 'callStatus', summary: 'The state of a call changed.' },
+    {
+      name: 'status-callback',
+      operationId: 'callStatus',
+      summary: 'Receive the status of a call',
+      description: 'The provider reports that the state of a call changed.',
+    },
     {
       name: 'answered-by',
       operationId: 'callAnsweredBy',
-      summary: 'A person or a machine answered.',
+      summary: 'Receive who answered a call',
+      description: 'The provider reports whether a person or a machine answered.',
     },
   ];
-  for (const { name, operationId, summary } of events) {
+  for (const { name, ...described } of events) {
     api.post(
       `/telephony/:provider/${name}/:workflow_run_id`,
-      { ...route, schema: { ...common, operationId, summary, params: runParams } },
+      { ...route, schema: { ...common, ...described, params: runParams } },
       async (request, reply) => {
         const provider = builtProvider(deps, request.params.provider);
         const { workflow_run_id: runId } = request.params;

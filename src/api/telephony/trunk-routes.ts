@@ -11,14 +11,14 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
-import { idIn } from '../http/values.ts';
+import { idInPath } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { trunkCreate, trunkOnWire, trunkOut, trunkUpdate } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
 const ROOT = '/organizations/telephony-configs/:config_id/trunks';
-const parent = z.object({ config_id: idIn });
-const params = z.object({ config_id: idIn, trunk_id: idIn });
+const parent = z.object({ config_id: idInPath });
+const params = z.object({ config_id: idInPath, trunk_id: idInPath });
 
 export function trunkRoutes(api: Api, deps: ApiDeps): void {
   readAndCreateRoutes(api, deps);
@@ -34,9 +34,13 @@ function readAndCreateRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listTrunks',
-        summary: "The configuration's trunks.",
+        summary: 'List trunks',
+        description: "The configuration's trunks.",
         params: parent,
-        response: { 200: z.object({ trunks: z.array(trunkOut) }), ...faults(400, 401, 404) },
+        response: {
+          200: z.object({ trunks: z.array(trunkOut) }),
+          ...faults('CONFIGURATION_NOT_FOUND', 'TRUNKS_UNSUPPORTED'),
+        },
       },
     },
     async (request) => {
@@ -51,10 +55,19 @@ function readAndCreateRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createTrunk',
-        summary: 'A new trunk.',
+        summary: 'Create a trunk',
+        description: 'Adds a trunk to a configuration whose provider has trunks.',
         params: parent,
         body: trunkCreate,
-        response: { 200: trunkOut, ...faults(400, 401, 404, 409) },
+        response: {
+          200: trunkOut,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'TRUNKS_UNSUPPORTED',
+            'TRUNK_NAME_TAKEN',
+            'TRUNKS_FULL',
+          ),
+        },
       },
     },
     async (request) => {
@@ -75,10 +88,19 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateTrunk',
-        summary: 'Changes a trunk; what is left out stays.',
+        summary: 'Update a trunk',
+        description: 'Changes a trunk; what is left out stays.',
         params,
         body: trunkUpdate,
-        response: { 200: trunkOut, ...faults(400, 401, 404, 409) },
+        response: {
+          200: trunkOut,
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'TRUNKS_UNSUPPORTED',
+            'TRUNK_NOT_FOUND',
+            'TRUNK_NAME_TAKEN',
+          ),
+        },
       },
     },
     async (request) => {
@@ -100,9 +122,18 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deleteTrunk',
-        summary: 'Deletes a trunk that no phone number goes over.',
+        summary: 'Delete a trunk',
+        description: 'Deletes a trunk that no phone number goes over.',
         params,
-        response: { 200: z.object({ success: z.literal(true) }), ...faults(400, 401, 404, 409) },
+        response: {
+          200: z.object({ success: z.literal(true) }),
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'TRUNKS_UNSUPPORTED',
+            'TRUNK_NOT_FOUND',
+            'TRUNK_IN_USE',
+          ),
+        },
       },
     },
     async (request) => {

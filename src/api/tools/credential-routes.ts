@@ -32,8 +32,9 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listCredentials',
-        summary: 'All credentials by name, without their secrets.',
-        response: { 200: z.array(credentialOut), ...faults(401) },
+        summary: 'List credentials',
+        description: 'All credentials by name, without their secrets.',
+        response: { 200: z.array(credentialOut), ...faults() },
       },
     },
     async (request) => {
@@ -48,9 +49,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getCredential',
-        summary: 'One credential, without its secret.',
+        summary: 'Get a credential',
+        description: 'One credential, without its secret.',
         params,
-        response: { 200: credentialOut, ...faults(401, 404) },
+        response: { 200: credentialOut, ...faults('CREDENTIAL_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -70,9 +72,11 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createCredential',
-        summary: 'A new credential; its secret is sealed and never shown.',
+        summary: 'Create a credential',
+        description:
+          'Stores a credential for tools and webhooks; its secret is sealed and never shown.',
         body: credentialCreate,
-        response: { 200: credentialOut, ...faults(400, 401, 409) },
+        response: { 200: credentialOut, ...faults('CREDENTIAL_INVALID', 'CREDENTIAL_NAME_TAKEN') },
       },
     },
     async (request) => {
@@ -89,10 +93,14 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateCredential',
-        summary: 'Changes a credential; what is left out stays.',
+        summary: 'Update a credential',
+        description: 'Changes a credential; what is left out stays.',
         params,
         body: credentialUpdate,
-        response: { 200: credentialOut, ...faults(400, 401, 404, 409) },
+        response: {
+          200: credentialOut,
+          ...faults('CREDENTIAL_NOT_FOUND', 'CREDENTIAL_INVALID', 'CREDENTIAL_NAME_TAKEN'),
+        },
       },
     },
     async (request) => {
@@ -115,11 +123,12 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deleteCredential',
-        summary: 'Deletes a credential; requests that name it fail from then on.',
+        summary: 'Delete a credential',
+        description: 'Deletes a credential; requests that name it fail from then on.',
         params,
         response: {
           200: z.object({ status: z.literal('deleted'), uuid: z.string() }),
-          ...faults(401, 404),
+          ...faults('CREDENTIAL_NOT_FOUND'),
         },
       },
     },

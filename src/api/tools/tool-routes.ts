@@ -40,9 +40,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listTools',
-        summary: 'Tools by name; archived ones only if they are asked for.',
+        summary: 'List tools',
+        description: 'Tools by name; archived ones only if they are asked for.',
         querystring: query,
-        response: { 200: z.array(toolOut), ...faults(400, 401) },
+        response: { 200: z.array(toolOut), ...faults('TOOL_FILTER_UNKNOWN') },
       },
     },
     async (request) => {
@@ -59,9 +60,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getTool',
-        summary: 'One tool.',
+        summary: 'Get a tool',
+        description: 'One tool by its uuid, secrets in headers masked.',
         params,
-        response: { 200: toolOut, ...faults(401, 404) },
+        response: { 200: toolOut, ...faults('TOOL_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -78,9 +80,10 @@ function createRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createTool',
-        summary: 'A new tool; nodes of agents name it by its uuid.',
+        summary: 'Create a tool',
+        description: 'Stores a tool; nodes of agents name it by its uuid.',
         body: toolCreate,
-        response: { 200: toolOut, ...faults(401) },
+        response: { 200: toolOut, ...faults('CREDENTIAL_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -99,10 +102,11 @@ function updateRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateTool',
-        summary: 'Changes a tool; what is left out stays. The next call uses it.',
+        summary: 'Update a tool',
+        description: 'Changes a tool; what is left out stays. The next call uses it.',
         params,
         body: toolUpdate,
-        response: { 200: toolOut, ...faults(401, 404) },
+        response: { 200: toolOut, ...faults('TOOL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -123,11 +127,12 @@ function archiveRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'archiveTool',
-        summary: 'Archives a tool: no call is offered it from then on.',
+        summary: 'Archive a tool',
+        description: 'Archives a tool: no call is offered it from then on.',
         params,
         response: {
           200: z.object({ status: z.literal('archived'), tool_uuid: z.string() }),
-          ...faults(401, 404),
+          ...faults('TOOL_NOT_FOUND'),
         },
       },
     },
@@ -145,9 +150,10 @@ function archiveRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'unarchiveTool',
-        summary: 'Takes an archived tool back into use.',
+        summary: 'Restore a tool',
+        description: 'Takes an archived tool back into use.',
         params,
-        response: { 200: toolOut, ...faults(401, 404) },
+        response: { 200: toolOut, ...faults('TOOL_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -167,9 +173,13 @@ function mcpRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'refreshMcpTool',
-        summary: 'Would read the functions of an MCP server; this gateway calls none.',
+        summary: 'Refresh an MCP tool',
+        description: 'Would read the functions of an MCP server; this gateway calls none.',
         params,
-        response: { 200: toolOut, ...faults(400, 401, 404) },
+        response: {
+          200: toolOut,
+          ...faults('TOOL_NOT_FOUND', 'TOOL_NOT_MCP', 'TOOL_MCP_UNAVAILABLE'),
+        },
       },
     },
     async (request) => {

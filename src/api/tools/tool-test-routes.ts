@@ -32,10 +32,11 @@ export function toolTestRoute(api: Api, deps: ToolTrialDeps): void {
         tags: ['tools'],
         security: keyRequired,
         operationId: 'testTool',
-        summary: 'Makes the request of an http_api tool, once, and shows what came of it.',
+        summary: 'Test a tool',
+        description: 'Makes the request of an http_api tool, once, and shows what came of it.',
         params: z.object({ tool_uuid: z.string().max(100) }),
         body: toolTest.nullish(),
-        response: { 200: toolTestOut, ...faults(400, 401, 404) },
+        response: { 200: toolTestOut, ...faults('TOOL_NOT_FOUND', 'TOOL_NOT_TESTABLE') },
       },
     },
     async (request) => {

@@ -29,9 +29,11 @@ export function agentWritingRoutes(api: Api, deps: AgentWritingDeps): void {
         tags: ['workflows'],
         security: keyRequired,
         operationId: 'writeWorkflow',
-        summary: 'A new agent, written by the language model of the gateway.',
+        summary: 'Write an agent',
+        description:
+          'Creates an agent from a description in plain words, by the language model of the gateway.',
         body: wish,
-        response: { 200: workflowOut, ...faults(400, 401, 502) },
+        response: { 200: workflowOut, ...faults('AGENT_WRITER_UNAVAILABLE', 'AGENT_NOT_WRITTEN') },
       },
     },
     async (request) => {

@@ -14,7 +14,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { freeObject, idIn, idOut, timeOut } from '../http/values.ts';
+import { freeObject, idIn, idInPath, idOut, timeOut } from '../http/values.ts';
 import { shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.ts';
 
@@ -48,8 +48,9 @@ export function templateRoutes(api: Api): void {
       schema: {
         tags: common.tags,
         operationId: 'listWorkflowTemplates',
-        summary: 'Agents to begin from.',
-        response: { 200: z.array(templateOut) },
+        summary: 'List agent templates',
+        description: 'Agents to begin from.',
+        response: { 200: z.array(templateOut), ...faults() },
       },
     },
     async () => templates.map(templateOnWire),
@@ -63,9 +64,10 @@ function fromTemplateRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createWorkflowFromTemplate',
-        summary: 'A new agent with the definition of a template.',
+        summary: 'Create an agent from a template',
+        description: 'A new agent with the definition of a template.',
         body: z.object({ template_id: idIn, workflow_name: workflowName }),
-        response: { 200: workflowOut, ...faults(401, 404, 409) },
+        response: { 200: workflowOut, ...faults('TEMPLATE_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -100,9 +102,10 @@ function duplicateRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'duplicateWorkflow',
-        summary: 'A new agent with the draft of another, or with what that has published.',
-        params: z.object({ workflow_id: idIn }),
-        response: { 200: workflowOut, ...faults(401, 404, 409) },
+        summary: 'Duplicate an agent',
+        description: 'A new agent with the draft of another, or with what that has published.',
+        params: z.object({ workflow_id: idInPath }),
+        response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {

@@ -46,7 +46,8 @@ export function defaultRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         tags: ['service'],
         operationId: 'getDefaultConfigurations',
-        summary: 'The services there are, and the settings of an agent that has none.',
+        summary: 'Get default configurations',
+        description: 'The services there are, and the settings of an agent that has none.',
         response: { 200: defaults, ...faults() },
       },
     },

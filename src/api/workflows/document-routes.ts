@@ -24,13 +24,14 @@ export function documentRoutes(api: Api): void {
         tags: ['documents'],
         security: keyRequired,
         operationId: 'listDocuments',
-        summary: 'The documents of the knowledge base: none.',
+        summary: 'List documents',
+        description: 'The documents of the knowledge base: none.',
         querystring: z.object({
           status: z.enum(['pending', 'processing', 'completed', 'failed']).optional(),
           limit: queryInteger(1, 100).default(100),
           offset: queryInteger(0).default(0),
         }),
-        response: { 200: documentsOut, ...faults(401) },
+        response: { 200: documentsOut, ...faults() },
       },
     },
     async (request) => {

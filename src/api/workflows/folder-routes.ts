@@ -7,12 +7,12 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idOut, isoTime, timeOut } from '../http/values.ts';
+import { idIn, idInPath, idOut, isoTime, timeOut } from '../http/values.ts';
 import { listedOnWire } from './workflow-mapping.ts';
 import { workflowListItem } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ folder_id: idIn });
+const params = z.object({ folder_id: idInPath });
 const body = z.object({ name: z.string().min(1).max(100) });
 
 const folderOut = z
@@ -34,8 +34,9 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listFolders',
-        summary: 'All folders, by name.',
-        response: { 200: z.array(folderOut), ...faults(401) },
+        summary: 'List folders',
+        description: 'All folders, by name.',
+        response: { 200: z.array(folderOut), ...faults() },
       },
     },
     async (request) => {
@@ -50,9 +51,10 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createFolder',
-        summary: 'A new folder.',
+        summary: 'Create a folder',
+        description: 'Makes a folder for agents.',
         body,
-        response: { 200: folderOut, ...faults(401, 409) },
+        response: { 200: folderOut, ...faults('FOLDER_NAME_TAKEN', 'FOLDERS_FULL') },
       },
     },
     async (request) => {
@@ -71,10 +73,11 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'renameFolder',
-        summary: 'Renames a folder.',
+        summary: 'Rename a folder',
+        description: 'Gives a folder another name; its agents stay in it.',
         params,
         body,
-        response: { 200: folderOut, ...faults(401, 404, 409) },
+        response: { 200: folderOut, ...faults('FOLDER_NOT_FOUND', 'FOLDER_NAME_TAKEN') },
       },
     },
     async (request) => {
@@ -92,9 +95,10 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deleteFolder',
-        summary: 'Deletes a folder; its agents stay, in none.',
+        summary: 'Delete a folder',
+        description: 'Deletes a folder; its agents stay, in none.',
         params,
-        response: { 200: z.object({ success: z.literal(true) }), ...faults(401, 404) },
+        response: { 200: z.object({ success: z.literal(true) }), ...faults('FOLDER_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -114,10 +118,11 @@ function fileRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'moveWorkflowToFolder',
-        summary: 'Files an agent in a folder; null takes it out.',
-        params: z.object({ workflow_id: idIn }),
+        summary: 'Move an agent to a folder',
+        description: 'Files an agent in a folder; null takes it out.',
+        params: z.object({ workflow_id: idInPath }),
         body: z.object({ folder_id: idIn.nullish() }),
-        response: { 200: workflowListItem, ...faults(401, 404) },
+        response: { 200: workflowListItem, ...faults('WORKFLOW_NOT_FOUND', 'FOLDER_NOT_FOUND') },
       },
     },
     async (request) => {

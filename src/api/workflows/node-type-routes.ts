@@ -21,8 +21,9 @@ export function nodeTypeRoutes(api: Api): void {
       schema: {
         ...common,
         operationId: 'listNodeTypes',
-        summary: 'Every node type, with what its nodes may hold.',
-        response: { 200: nodeTypesOut, ...faults(401) },
+        summary: 'List node types',
+        description: 'Every node type, with what its nodes may hold.',
+        response: { 200: nodeTypesOut, ...faults() },
       },
     },
     async () => ({ spec_version: SPEC_VERSION, node_types: [...catalogue] }),
@@ -34,9 +35,10 @@ export function nodeTypeRoutes(api: Api): void {
       schema: {
         ...common,
         operationId: 'getNodeType',
-        summary: 'One node type.',
+        summary: 'Get a node type',
+        description: 'One node type.',
         params: z.object({ name: z.string().max(100) }),
-        response: { 200: nodeSpec, ...faults(401, 404) },
+        response: { 200: nodeSpec, ...faults('NODE_TYPE_UNKNOWN') },
       },
     },
     async (request) => {

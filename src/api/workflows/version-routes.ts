@@ -2,18 +2,17 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
-import { problemsOf, warningsOf } from '../../workflow/stored/agent-checks.ts';
+import { requireValid, warningsOf } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults, workflowProblem } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
+import { idInPath, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
 import { shownVersion, versionOnWire, workflowOf } from './workflow-mapping.ts';
 import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ workflow_id: idIn });
+const params = z.object({ workflow_id: idInPath });
 /** A list without a limit of its own still has this one. */
 const VERSIONS_MAX = 1_000;
 
@@ -36,13 +35,14 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listWorkflowVersions',
-        summary: 'Versions, newest first.',
+        summary: 'List versions of an agent',
+        description: 'Versions, newest first.',
         params,
         querystring: z.object({
           limit: queryInteger(1, 100).optional(),
           offset: queryInteger(0).default(0),
         }),
-        response: { 200: z.array(workflowVersionOut), ...faults(401, 404) },
+        response: { 200: z.array(workflowVersionOut), ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -60,7 +60,9 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'validateWorkflow',
-        summary: 'Whether the draft, or what is published, is complete and consistent.',
+        summary: 'Validate an agent',
+        description:
+          'Checks the draft, or what is published: a valid agent is 200 with warnings, any other 422 with everything that is wrong.',
         params,
         response: {
           200: z.object({
@@ -69,7 +71,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
             /** What keeps it from working on this gateway as it is set up. */
             warnings: z.array(workflowProblem),
           }),
-          ...faults(401, 404),
+          ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'),
         },
       },
     },
@@ -78,8 +80,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       const version = await shownVersion(deps, id);
       if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
-      const problems = await problemsOf(deps, organizationId, version);
-      if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
+      await requireValid(deps, organizationId, version);
       return { is_valid: true as const, errors: [], warnings: warningsOf(version, deps.policy) };
     },
   );
@@ -94,9 +95,10 @@ function draftRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createWorkflowDraft',
-        summary: 'The draft, made from what is published if there is none.',
+        summary: 'Create a draft',
+        description: 'The draft, made from what is published if there is none.',
         params,
-        response: { 200: workflowVersionOut, ...faults(401, 404) },
+        response: { 200: workflowVersionOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -112,9 +114,13 @@ function draftRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'publishWorkflow',
-        summary: 'Makes the draft what calls use.',
+        summary: 'Publish an agent',
+        description: 'Makes the draft what calls use.',
         params,
-        response: { 200: published, ...faults(400, 401, 404, 409) },
+        response: {
+          200: published,
+          ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_NO_DRAFT', 'WORKFLOW_INVALID'),
+        },
       },
     },
     async (request) => {
@@ -122,8 +128,7 @@ function draftRoutes(api: Api, deps: ApiDeps): void {
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       const draft = await workflows.draft(id);
       if (draft === undefined) throw new GatewayError('WORKFLOW_NO_DRAFT');
-      const problems = await problemsOf(deps, organizationId, draft);
-      if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
+      await requireValid(deps, organizationId, draft);
       const version = await workflows.publish(id);
       return {
         id: version.id,

@@ -12,7 +12,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idOut } from '../http/values.ts';
+import { idInPath, idOut } from '../http/values.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
 import { listedOnWire, shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import {
@@ -24,7 +24,7 @@ import {
 } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ workflow_id: idIn });
+const params = z.object({ workflow_id: idInPath });
 const statusQuery = z.object({ status: z.string().max(100).optional() });
 const STATUSES: readonly WorkflowStatus[] = ['active', 'archived'];
 
@@ -43,9 +43,11 @@ function createRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'createWorkflow',
-        summary: 'A new agent; its definition is version 1, published.',
+        summary: 'Create an agent',
+        description:
+          'Stores a definition of nodes and edges as version 1, published. It may be incomplete; calls need a valid one.',
         body: workflowCreate,
-        response: { 200: workflowOut, ...faults(401, 409) },
+        response: { 200: workflowOut, ...faults('WORKFLOW_INVALID', 'WORKFLOW_CONFLICT') },
       },
     },
     async (request) => {
@@ -73,9 +75,10 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listWorkflows',
-        summary: 'All agents, or those of a status.',
+        summary: 'List agents',
+        description: 'All agents, or those of a status.',
         querystring: statusQuery,
-        response: { 200: z.array(workflowListItem), ...faults(401) },
+        response: { 200: z.array(workflowListItem), ...faults('WORKFLOW_STATUS_INVALID') },
       },
     },
     async (request) => {
@@ -91,9 +94,13 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'listWorkflowNames',
-        summary: 'Ids and names of agents.',
+        summary: 'List names of agents',
+        description: 'Ids and names of agents.',
         querystring: statusQuery,
-        response: { 200: z.array(z.object({ id: idOut, name: z.string() })), ...faults(401) },
+        response: {
+          200: z.array(z.object({ id: idOut, name: z.string() })),
+          ...faults('WORKFLOW_STATUS_INVALID'),
+        },
       },
     },
     async (request) => {
@@ -109,10 +116,11 @@ function listRoutes(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'countWorkflows',
-        summary: 'How many agents there are, by status.',
+        summary: 'Count agents',
+        description: 'How many agents there are, by status.',
         response: {
           200: z.object({ total: z.int(), active: z.int(), archived: z.int() }),
-          ...faults(401),
+          ...faults(),
         },
       },
     },
@@ -130,9 +138,10 @@ function readRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'getWorkflow',
-        summary: 'One agent with its draft, or with what is published.',
+        summary: 'Get an agent',
+        description: 'One agent with its draft, or with what is published.',
         params,
-        response: { 200: workflowOut, ...faults(401, 404) },
+        response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {
@@ -150,10 +159,19 @@ function updateRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'updateWorkflow',
-        summary: 'Renames an agent; other changes go into its draft.',
+        summary: 'Update an agent',
+        description: 'Renames an agent; other changes go into its draft.',
         params,
         body: workflowUpdate,
-        response: { 200: workflowOut, ...faults(401, 403, 404, 409) },
+        response: {
+          200: workflowOut,
+          ...faults(
+            'WORKFLOW_NOT_FOUND',
+            'WORKFLOW_INVALID',
+            'WORKFLOW_CONFLICT',
+            'EXTERNAL_PBX_DISABLED',
+          ),
+        },
       },
     },
     async (request) => {
@@ -209,10 +227,11 @@ function statusRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'setWorkflowStatus',
-        summary: 'Archives an agent, or takes it back.',
+        summary: 'Archive or restore an agent',
+        description: 'Archives an agent, which starts no more calls, or takes it back.',
         params,
         body: workflowStatusUpdate,
-        response: { 200: workflowOut, ...faults(401, 404) },
+        response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },
     async (request) => {

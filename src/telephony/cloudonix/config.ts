@@ -35,7 +35,7 @@ const fields = {
     description: 'Receives inbound calls. Left empty, one is made when this is saved.',
   }),
 };
-const provider = z.literal('cloudonix');
+const provider = z.literal('cloudonix').meta({ default: 'cloudonix' });
 
 export const cloudonixConfig = z.object({
   provider,

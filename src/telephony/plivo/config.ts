@@ -26,7 +26,7 @@ const fields = {
     description: 'Receives inbound calls. Left empty, one is made when this is saved.',
   }),
 };
-const provider = z.literal('plivo');
+const provider = z.literal('plivo').meta({ default: 'plivo' });
 
 export const plivoConfig = z.object({
   provider,

@@ -38,7 +38,18 @@ export function normalizeAddress(
   return { normalized: text.toLowerCase(), type: 'sip_extension' };
 }
 
-/** Whether the country of `raw` is unknown: bare digits without a country code. */
+/** Whether a call can be placed to it: a number with its country code, bare digits, a SIP URI, or an extension where the
+ *  far side has extensions. Whether somebody has it, the provider says. */
+export function isDialable(raw: string, { hasExtensions }: { hasExtensions: boolean }): boolean {
+  const address = normalizeAddress(raw, null);
+  if (address === undefined) return false;
+  if (address.type !== 'sip_extension') return true;
+  const compact = raw.trim().replace(FILLERS, '');
+  if (compact === '' || compact.startsWith('+')) return false;
+  return hasExtensions || /^[\d*#]+$/.test(compact);
+}
+
+/** Whether `raw` is a number whose country nobody can know: bare digits and no country beside them. */
 export function lacksCountry(raw: string, countryCode: string | null): boolean {
   const compact = raw.trim().replace(FILLERS, '');
   return countryCode === null && /^\d+$/.test(compact) && isNumberLength(compact);

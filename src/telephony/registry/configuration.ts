@@ -21,28 +21,65 @@ import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config
 import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
 import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
 
-/** A whole configuration: defaults filled in, unknown keys (`from_numbers` among them) dropped. */
-export const configurationSchema = z.discriminatedUnion('provider', [
-  ariConfig,
-  cloudonixConfig,
-  plivoConfig,
-  telnyxConfig,
-  twilioConfig,
-  vobizConfig,
-  vonageConfig,
-]);
+/** Of old clients. Numbers are phone numbers of a configuration, with operations of their own. */
+const ignored = {
+  from_numbers: z
+    .unknown()
+    .optional()
+    .meta({ type: 'array', items: { type: 'string' }, description: 'Accepted and ignored.' }),
+};
 
-/** A change to a configuration. An absent field keeps its stored value; null clears an optional one. Secrets may
- *  be masks: see `restoreMasked`. */
-export const configurationPatchSchema = z.discriminatedUnion('provider', [
-  ariConfigPatch,
-  cloudonixConfigPatch,
-  plivoConfigPatch,
-  telnyxConfigPatch,
-  twilioConfigPatch,
-  vobizConfigPatch,
-  vonageConfigPatch,
-]);
+const schemaNames: Readonly<Record<ProviderName, string>> = {
+  ari: 'ARI',
+  cloudonix: 'Cloudonix',
+  plivo: 'Plivo',
+  telnyx: 'Telnyx',
+  twilio: 'Twilio',
+  vobiz: 'Vobiz',
+  vonage: 'Vonage',
+};
+
+/** For the API's description: which variant a value of `provider` stands for. */
+function discriminator(kind: 'Request' | 'Update') {
+  const mapping = Object.fromEntries(
+    Object.entries(schemaNames).map(([provider, name]) => [
+      provider,
+      `#/components/schemas/${name}Configuration${kind}`,
+    ]),
+  );
+  return { discriminator: { propertyName: 'provider', mapping } };
+}
+
+function named(provider: ProviderName, kind: 'Request' | 'Update') {
+  return { id: `${schemaNames[provider]}Configuration${kind}` };
+}
+
+/** A whole configuration: defaults filled in, unknown keys dropped. */
+export const configurationSchema = z
+  .discriminatedUnion('provider', [
+    ariConfig.extend(ignored).meta(named('ari', 'Request')),
+    cloudonixConfig.extend(ignored).meta(named('cloudonix', 'Request')),
+    plivoConfig.extend(ignored).meta(named('plivo', 'Request')),
+    telnyxConfig.extend(ignored).meta(named('telnyx', 'Request')),
+    twilioConfig.extend(ignored).meta(named('twilio', 'Request')),
+    vobizConfig.extend(ignored).meta(named('vobiz', 'Request')),
+    vonageConfig.extend(ignored).meta(named('vonage', 'Request')),
+  ])
+  .meta(discriminator('Request'));
+
+/** A change to a configuration. A field that is left out keeps its stored value; null clears an
+ *  optional one. Secrets may be masks: see `restoreMasked`. */
+export const configurationPatchSchema = z
+  .discriminatedUnion('provider', [
+    ariConfigPatch.extend(ignored).meta(named('ari', 'Update')),
+    cloudonixConfigPatch.extend(ignored).meta(named('cloudonix', 'Update')),
+    plivoConfigPatch.extend(ignored).meta(named('plivo', 'Update')),
+    telnyxConfigPatch.extend(ignored).meta(named('telnyx', 'Update')),
+    twilioConfigPatch.extend(ignored).meta(named('twilio', 'Update')),
+    vobizConfigPatch.extend(ignored).meta(named('vobiz', 'Update')),
+    vonageConfigPatch.extend(ignored).meta(named('vonage', 'Update')),
+  ])
+  .meta(discriminator('Update'));
 export type ProviderConfigurationPatch = z.infer<typeof configurationPatchSchema>;
 
 const variants: Record<ProviderName, ProviderVariant> = {
@@ -216,8 +253,25 @@ export function restoreMasked(
   return restored;
 }
 
-/** The field whose change would send a stored secret elsewhere without the client giving that secret; undefined
- *  for a safe change. */
+/** What a mask looks like; no provider's secret does. */
+const MASK = /^\*{4,}.{0,4}$/s;
+
+/** The first secret that is a mask of another secret than the stored one: shown before a change, or to somebody else. */
+export function staleMask(
+  provider: ProviderName,
+  incoming: ProviderCredentials,
+  stored: ProviderCredentials,
+): string | undefined {
+  return secretFieldsOf(provider).find((path) => {
+    const value = valueAt(incoming, path);
+    const known = valueAt(stored, path);
+    if (typeof value !== 'string' || !MASK.test(value)) return false;
+    return typeof known !== 'string' || value !== maskSecret(known);
+  });
+}
+
+/** The field that a change points elsewhere without giving the secret that would go there; undefined
+ *  for a change that is safe. */
 export function misdirected(
   provider: ProviderName,
   incoming: ProviderCredentials,

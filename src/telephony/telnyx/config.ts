@@ -25,7 +25,7 @@ const fields = {
     description: "Telnyx' key for checking its webhooks. Without it every webhook is refused.",
   }),
 };
-const provider = z.literal('telnyx');
+const provider = z.literal('telnyx').meta({ default: 'telnyx' });
 
 export const telnyxConfig = z.object({
   provider,

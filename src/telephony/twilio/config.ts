@@ -47,7 +47,7 @@ const fields = {
       placeholder: 'https://api.twilio.com',
     }),
 };
-const provider = z.literal('twilio');
+const provider = z.literal('twilio').meta({ default: 'twilio' });
 
 export const twilioConfig = z.object({
   provider,

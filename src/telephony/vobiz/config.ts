@@ -26,7 +26,7 @@ const fields = {
     description: 'Receives inbound calls. Left empty, one is made when this is saved.',
   }),
 };
-const provider = z.literal('vobiz');
+const provider = z.literal('vobiz').meta({ default: 'vobiz' });
 
 export const vobizConfig = z.object({
   provider,

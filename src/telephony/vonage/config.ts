@@ -35,7 +35,7 @@ const fields = {
     description: 'Checks that webhooks come from Vonage. Without it inbound calls are refused.',
   }),
 };
-const provider = z.literal('vonage');
+const provider = z.literal('vonage').meta({ default: 'vonage' });
 
 export const vonageConfig = z.object({
   provider,

@@ -47,7 +47,7 @@ export async function storableDefinition(
 
 /** Everything that keeps a version from being published. Whether a language model is there to speak for
  *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
-export async function problemsOf(
+async function problemsOf(
   deps: AgentCheckDeps,
   organizationId: string,
   { definition, workflowId }: WorkflowVersion,
@@ -59,6 +59,16 @@ export async function problemsOf(
     ...nameCollisions(definition, tools),
     ...(await takenTriggers(deps, definition, workflowId)),
   ];
+}
+
+/** Throws WORKFLOW_INVALID with everything that keeps the version from being published. */
+export async function requireValid(
+  deps: AgentCheckDeps,
+  organizationId: string,
+  version: WorkflowVersion,
+): Promise<void> {
+  const problems = await problemsOf(deps, organizationId, version);
+  if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
 }
 
 /** What a valid version lacks on this gateway: without a language model, whatever needs one. */

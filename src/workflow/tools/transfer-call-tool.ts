@@ -56,20 +56,22 @@ const routes = z
   );
 const contextMapping = z.preprocess(
   withRules,
-  z.object({
-    rules: z
-      .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
-      .min(1)
-      .max(RULES_MAX),
-    fallback_destination: destination.nullable().default(null),
-  }),
+  z
+    .object({
+      rules: z
+        .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
+        .min(1)
+        .max(RULES_MAX),
+      fallback_destination: destination.nullable().default(null),
+    })
+    .nullable(),
 );
 
-/** Older clients send a single rule's path and routes in place of its rules. */
+/** Older clients send a single rule's path and routes where its rules would be, and null in all of them for none. */
 function withRules(sent: unknown): unknown {
   if (!isObject(sent) || (sent['rules'] ?? null) !== null) return sent;
   const { rules: _none, context_path: path, routes: only, ...others } = sent;
-  if (path === undefined && only === undefined) return sent;
+  if ((path ?? only ?? null) === null) return 'rules' in sent || path === null ? null : sent;
   return { ...others, rules: [{ context_path: path, routes: only }] };
 }
 
@@ -93,7 +95,7 @@ const transferConfig = z
     timeout: orElse(z.int().min(5).max(120), 30),
     parameters: toolParameters,
     resolver: resolver.nullable().default(null),
-    context_mapping: contextMapping.nullable().default(null),
+    context_mapping: contextMapping.default(null),
     warm: warm.nullable().default(null),
   })
   .refine((config) => config.destination_source !== 'dynamic' || config.resolver !== null, {

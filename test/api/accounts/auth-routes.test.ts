@@ -130,7 +130,13 @@ describe('logging in', () => {
 describe('who asks', () => {
   it('is 401 without credentials', async () => {
     const { status, body } = await call('GET', '/api/v1/auth/me', { key: null });
-    expect([status, body]).toEqual([401, { detail: 'Authorization header required' }]);
+    expect([status, body]).toEqual([
+      401,
+      {
+        detail:
+          'Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
+      },
+    ]);
   });
 
   it('is 401 with a token that is bad or expired', async () => {

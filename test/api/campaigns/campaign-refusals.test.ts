@@ -324,17 +324,12 @@ describe('what is done to a campaign', () => {
     expect(await redial()).toEqual(fault('missing'));
   });
 
-  it('wants telephony before it is looked up: 401 without any', async () => {
+  it('wants telephony before it is looked up to be started: 401 without any', async () => {
     await served.test.sql('delete from phone_numbers');
     await served.test.sql('delete from telephony_configurations');
-    for (const move of ['start', 'resume']) {
-      const [status, detail] = await harness.refusal('POST', `/campaign/999999/${move}`);
-      expect([status, detail]).toEqual([
-        401,
-        expect.stringMatching(/^You must configure telephony/),
-      ]);
-    }
-    for (const move of ['pause', 'redial']) {
+    const [status, detail] = await room.refusal('POST', '/campaign/999999/start');
+    expect([status, detail]).toEqual([401, expect.stringMatching(/^You must configure telephony/)]);
+    for (const move of ['resume', 'pause', 'redial']) {
       const body = move === 'redial' ? {} : undefined;
       expect(await harness.refusal('POST', `/campaign/999999/${move}`, body)).toEqual([
         404,

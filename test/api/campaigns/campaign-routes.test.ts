@@ -339,14 +339,14 @@ describe('the list of campaigns', () => {
 });
 
 describe('a change of a campaign', () => {
-  it('keeps what was not sent; null is not sent', async () => {
-    const { id } = await harness.create({ max_concurrency: 3, rate_limit_per_second: 2 });
+  it('keeps what was not sent; null takes a setting back', async () => {
+    const { id } = await room.create({ max_concurrency: 3, rate_limit_per_second: 2 });
     const changed = await ok('PATCH', `/campaign/${id}`, {
       name: 'oct',
       max_concurrency: null,
       retry_config: { max_retries: 0 },
     });
-    expect(changed).toMatchObject({ name: 'oct', max_concurrency: 3, rate_limit_per_second: 2 });
+    expect(changed).toMatchObject({ name: 'oct', max_concurrency: null, rate_limit_per_second: 2 });
     expect(changed.retry_config).toMatchObject({ max_retries: 0, retry_on_voicemail: true });
     expect(await ok('PATCH', `/campaign/${id}`, {})).toEqual(changed);
   });

@@ -135,14 +135,63 @@ describe('a campaign', () => {
 
   it('needs telephony to be started or resumed: 401 without any', async () => {
     await served.test.sql('delete from telephony_configurations');
-    for (const name of ['start', 'resume']) {
+    for (const [name, state] of [
+      ['start', 'created'],
+      ['resume', 'paused'],
+    ] as const) {
+      await become(state);
       const [status, detail] = await move(name);
       expect([status, detail]).toEqual([
         401,
         expect.stringMatching(/^You must configure telephony first/),
       ]);
+      expect((await ok('GET', `/campaign/${id}`)).state).toBe(state);
     }
-    expect((await ok('GET', `/campaign/${id}`)).state).toBe('created');
+  });
+
+  it('that runs says that it would have to be paused, before it looks for telephony', async () => {
+    await served.test.sql('delete from telephony_configurations');
+    await become('running');
+    expect(await move('resume')).toEqual([
+      400,
+      "Campaign must be in 'paused' state to resume, current state: running",
+    ]);
+  });
+
+  it('is neither started nor resumed with an agent that is not valid any more', async () => {
+    await served.test.sql(`update workflow_versions set definition = '{"nodes":[],"edges":[]}'`);
+    for (const [name, state] of [
+      ['start', 'created'],
+      ['resume', 'paused'],
+    ] as const) {
+      await become(state);
+      expect(await move(name)).toEqual([
+        422,
+        { is_valid: false, errors: expect.arrayContaining([expect.anything()]) },
+      ]);
+      expect((await ok('GET', `/campaign/${id}`)).state).toBe(state);
+    }
+  });
+
+  it('is given back its defaults by null', async () => {
+    const path = `/campaign/${id}`;
+    const before = await ok('GET', path);
+    await ok('PATCH', path, {
+      retry_config: { max_retries: 5 },
+      max_concurrency: 2,
+      rate_limit_per_second: 3,
+      schedule_config: { slots: [{ day_of_week: 0, start_time: '09:00', end_time: '17:00' }] },
+      circuit_breaker: { failure_threshold: 0.1 },
+    });
+    const cleared = await ok('PATCH', path, {
+      name: null,
+      retry_config: null,
+      max_concurrency: null,
+      rate_limit_per_second: null,
+      schedule_config: null,
+      circuit_breaker: null,
+    });
+    expect(cleared).toEqual(before);
   });
 
   it('needs telephony that is ready: 400 with what is missing', async () => {

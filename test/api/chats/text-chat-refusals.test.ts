@@ -80,10 +80,11 @@ describe.each(operations)('%s of a text chat session%s', (method, path, body) =>
     ]);
   });
 
-  it('is 422 for a run that is no number', async () => {
-    expect(await answer(method, `${sessions}/x${path}`, { body })).toEqual(
-      fault('int_parsing', 'path', 'run_id'),
-    );
+  it('is 404 for a run that is no number', async () => {
+    expect(await answer(method, `${sessions}/x${path}`, { body })).toEqual([
+      404,
+      { detail: 'Text chat session not found' },
+    ]);
   });
 });
 

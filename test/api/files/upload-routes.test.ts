@@ -72,6 +72,7 @@ describe('a link for contacts', () => {
     ['nothing in it', { file_size: 0 }, 'greater_than'],
     ['more than 10 MB', { file_size: 10_485_761 }, 'less_than_equal'],
     ['half a byte', { file_size: 1.5 }, 'int_from_float'],
+    ['a type that is not CSV', { content_type: 'image/png' }, 'string_pattern_mismatch'],
     ['a type with a line break', { content_type: 'text/csv\r\nX: y' }, 'string_pattern_mismatch'],
   ])('is refused for %s', async (_what, change, type) => {
     const body = { file_name: 'contacts.csv', file_size: 100, ...change };

@@ -5,6 +5,10 @@ import { type Operation, operationsOf, referencesIn } from '../operations.ts';
 import { withApi } from '../served.ts';
 
 const served = withApi();
+/** A verb, and what it is done to. */
+const SUMMARY = /^[A-Z][a-z]+( [\w()-]+){1,7}$/;
+type Json = Record<string, Record<string, unknown>>;
+type Shared = Record<string, { description: string }>;
 const document = async (): Promise<Record<string, unknown>> =>
   (await served.call('GET', '/api/v1/openapi.json', { key: null })).body;
 
@@ -33,7 +37,7 @@ describe("the API's description", () => {
         'get /api/v1/workflow/fetch/{workflow_id}',
         'put /api/v1/workflow/{workflow_id}',
         'post /api/v1/workflow/{workflow_id}/publish',
-        'post /api/v1/public/agent/workflow/{uuid}',
+        'post /api/v1/public/agent/workflow/{workflow_uuid}',
         'post /api/v1/public/agent/{uuid}',
         'get /api/v1/workflow/{workflow_id}/runs/{run_id}',
         'get /api/v1/s3/signed-url',
@@ -56,6 +60,68 @@ describe("the API's description", () => {
         .reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), whole);
       expect(found, reference).toBeDefined();
     }
+  });
+
+  it('says what each operation does in the usual form, and when each error comes', async () => {
+    for (const operation of operationsOf(await document())) {
+      const { operationId, summary, description, responses } = operation;
+      expect([operationId, summary]).toEqual([operationId, expect.stringMatching(SUMMARY)]);
+      expect(description.length, operationId).toBeGreaterThan(10);
+      for (const [status, response] of Object.entries(responses)) {
+        if (Number(status) >= 400 && Number(status) !== 416) {
+          expect([operationId, status, Object.keys(response)]).toEqual([
+            operationId,
+            status,
+            ['$ref'],
+          ]);
+        }
+      }
+    }
+    const { components } = (await document()) as { components: { responses: Shared } };
+    for (const [name, { description }] of Object.entries(components.responses)) {
+      expect(description, name).not.toMatch(/\{\w+\}/);
+    }
+  });
+
+  it('has parameters in paths that are texts, under the names of the specification', async () => {
+    const inPaths = operationsOf(await document()).flatMap(({ path, parameters }) =>
+      parameters.filter((each) => each.in === 'path').map((each) => ({ path, ...each })),
+    );
+    for (const { path, name, schema } of inPaths) {
+      expect([path, name, schema]).toEqual([
+        path,
+        name,
+        expect.objectContaining({ type: 'string' }),
+      ]);
+    }
+    const names = new Set(inPaths.map(({ name }) => name));
+    for (const name of ['config_id', 'workflow_uuid', 'uuid', 'workflow_id', 'run_id']) {
+      expect(names).toContain(name);
+    }
+  });
+
+  it('has the variants of a configuration under their tag, with its default', async () => {
+    const whole = await document();
+    const create = operationsOf(whole).find(({ operationId }) =>
+      operationId.startsWith('createTelephony'),
+    );
+    expect(JSON.stringify(create?.body)).toContain('"discriminator":{"propertyName":"provider"');
+    const schemas = (whole['components'] as { schemas: Json }).schemas;
+    expect(schemas['TwilioConfigurationRequest']?.['properties']).toMatchObject({
+      provider: { const: 'twilio', default: 'twilio' },
+      from_numbers: { type: 'array', items: { type: 'string' } },
+    });
+  });
+
+  it('has for a file that is sent the parameters that its link has', async () => {
+    const put = operationsOf(await document()).find(({ operationId }) => operationId === 'putFile');
+    expect(put?.parameters.map(({ name }) => name).sort()).toEqual([
+      'expires',
+      'key',
+      'signature',
+      'size',
+      'type',
+    ]);
   });
 
   it('names the types of answers that are no JSON', async () => {
@@ -84,17 +150,18 @@ describe("the API's description", () => {
 
   it('says which operations want a key', async () => {
     const open = operationsOf(await document())
-      .filter(({ security }) => security === undefined)
+      .filter(({ security }) => Array.isArray(security) && security.length === 0)
       .map(({ path }) => path.replace('/api/v1', ''));
     expect(open.sort()).toEqual([
       '/auth/login',
       '/auth/signup',
-      '/files/{*}',
-      '/files/{*}',
+      '/files/{key}',
+      '/files/{key}',
       '/health',
       '/health/active-calls',
       '/health/autoscale-metric',
       '/public/download/workflow/{token}/{artifact_type}',
+      '/telephony/inbound/fallback',
       '/telephony/inbound/run',
       '/telephony/inbound/{workflow_id}',
       '/telephony/twiml',

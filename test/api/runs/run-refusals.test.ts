@@ -209,12 +209,8 @@ describe('a list of runs', () => {
     const missing = (agent: string) => [404, `Workflow with id ${agent} not found`];
     expect(await answer('GET', '/workflow/999999/runs')).toEqual(missing('999999'));
     expect(await answer('GET', `/workflow/${id}/runs`, { key })).toEqual(missing(id));
-    expect(await answer('GET', '/workflow/x/runs')).toEqual(
-      fault('int_parsing', 'path', 'workflow_id'),
-    );
-    expect(await answer('GET', `/workflow/${id}/runs/x`)).toEqual(
-      fault('int_parsing', 'path', 'run_id'),
-    );
+    expect(await answer('GET', '/workflow/x/runs')).toEqual(missing('x'));
+    expect(await answer('GET', `/workflow/${id}/runs/x`)).toEqual([404, 'Workflow run not found']);
   });
 
   it('as a table is 422 for times that are none', async () => {

@@ -513,41 +513,51 @@ describe('whoever holds the connections to PBXs', () => {
   });
 });
 
-describe('the address of a configuration', () => {
-  const refused = (field: string, reason: string) => [
-    400,
-    `${field} leads to ${reason}, where this gateway does not connect. Use another address, or ask its operator to open this one (PATCHBAY_OUTSIDE_ALLOW).`,
-  ];
-  const stores = (config: object) => refusal('POST', ROOT, { body: { name: 'far', config } });
+describe('a mask that stands for no stored secret', () => {
+  it('is no secret: 422, and what is stored stays', async () => {
+    const { id, credentials } = await create();
+    const path = `${ROOT}/${id}`;
+    const stale = { provider: 'twilio', auth_token: `${'*'.repeat(28)}0000` };
+    const [status, detail] = await refusal('PUT', path, { body: { config: stale } });
+    expect([status, detail[0].loc]).toEqual([422, ['body', 'config', 'twilio', 'auth_token']]);
+    expect(JSON.stringify(detail)).not.toContain('0000');
+    expect((await ok('GET', path)).credentials).toEqual(credentials);
+    const config = { ...twilioConfig(served.twilio.url), auth_token: MASK };
+    expect((await refusal('POST', ROOT, { body: { name: 'copy', config } }))[0]).toBe(422);
+  });
+});
 
-  it.each([
-    'http://169.254.169.254',
-    'http://2852039166:80',
-    'http://[::ffff:a9fe:a9fe]',
-    'http://[fe80::1]:8088',
-  ])('%s is stored by no one', async (ariEndpoint) => {
-    const reason = 'a link-local or metadata address';
-    expect(await stores({ ...ari, ari_endpoint: ariEndpoint })).toEqual(
-      refused('ari_endpoint', reason),
-    );
+describe('a change without a provider', () => {
+  it("is one of the stored configuration's", async () => {
+    const { id } = await create();
+    const path = `${ROOT}/${id}`;
+    const changed = await ok('PUT', path, { config: { auth_token: 'another-token-0001' } });
+    expect(changed.credentials.auth_token).toBe('**************0001');
+    expect(changed.credentials.account_sid).toMatch(/^\*+0001$/);
+    expect((await refusal('PUT', `${ROOT}/999999`, { body: { config: {} } }))[0]).toBe(404);
+  });
+});
+
+describe('the one configuration of older clients', () => {
+  const Legacy = '/organizations/telephony-config';
+
+  it('is created as the default, read, and changed', async () => {
+    expect(await refusal('GET', Legacy)).toEqual([404, 'Telephony configuration not found']);
+    const made = await ok('POST', Legacy, twilioConfig(served.twilio.url));
+    expect(made).toMatchObject({ name: 'Default', provider: 'twilio', is_default_outbound: true });
+    const changed = await ok('POST', Legacy, { provider: 'twilio', auth_token: 'new-token-0002' });
+    expect(changed.credentials.auth_token).toBe('**********0002');
+    expect(await ok('GET', Legacy)).toEqual(changed);
+    expect(await ok('GET', `${ROOT}/${made.id}`)).toEqual(changed);
   });
 
-  it('in a private network is stored while sign-up is closed, and refused while it is open', async () => {
-    const { egress } = served.deps;
-    served.deps.egress = openSignUpEgress();
-    const local = { ...twilioConfig(served.twilio.url), api_base_url: 'https://192.168.0.1' };
-    expect(await stores(ari)).toEqual(refused('ari_endpoint', 'a private network'));
-    expect(await stores(local)).toEqual(refused('api_base_url', 'a private network'));
-    served.deps.egress = egress;
-    expect((await stores(ari))[0]).toBe(200);
-  });
-
-  it('is checked when it is changed, and the stored one stays', async () => {
-    const { id } = await create({ name: 'moved', config: ari });
-    const config = { provider: 'ari', ari_endpoint: 'http://169.254.169.254' };
-    const [status] = await refusal('PUT', `${ROOT}/${id}`, { body: { config } });
-    expect(status).toBe(400);
-    const { credentials } = await ok('GET', `${ROOT}/${id}`);
-    expect(credentials.ari_endpoint).toBe(ari.ari_endpoint);
+  it('keeps its provider, and must be whole', async () => {
+    const [status] = await refusal('POST', Legacy, { body: { provider: 'twilio' } });
+    expect(status).toBe(422);
+    await ok('POST', Legacy, twilioConfig(served.twilio.url));
+    expect(await refusal('POST', Legacy, { body: ari })).toEqual([
+      400,
+      'Provider cannot be changed; create a new configuration instead.',
+    ]);
   });
 });

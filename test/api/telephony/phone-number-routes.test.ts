@@ -221,6 +221,20 @@ describe('changing a phone number', () => {
     expect(await ok('GET', one)).toEqual(number);
   });
 
+  it('is 422 with an agent that is not valid, and changes nothing', async () => {
+    const { one, number } = await added();
+    const definition = { nodes: [], edges: [] };
+    const made = await ok('POST', '/workflow/create/definition', {
+      name: 'empty',
+      workflow_definition: definition,
+    });
+    const body = { inbound_workflow_id: made.id };
+    const [status, detail] = await refusal('PUT', one, { body });
+    expect([status, detail.is_valid, detail.errors.length > 0]).toEqual([422, false, true]);
+    expect(await ok('GET', one)).toEqual(number);
+    expect(served.twilio.asked).toEqual([]);
+  });
+
   it('is 404 with an agent that is not there, and changes nothing', async () => {
     const { one, number } = await added();
     const body = { label: 'other', inbound_workflow_id: '999999' };

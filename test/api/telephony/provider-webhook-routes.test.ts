@@ -51,13 +51,29 @@ describe("a provider's webhook", () => {
     expect(served.callService.taken[0]?.request.rawBody.toString()).toBe(body);
   });
 
+  it('that could not be answered ends with an apology in the markup of its provider', async () => {
+    const form = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'TwilioProxy/1.1',
+    };
+    const answer = await call('POST', '/api/v1/telephony/inbound/fallback', {
+      key: null,
+      body: 'CallSid=CA1&AccountSid=AC1',
+      headers: { ...form, 'x-twilio-signature': 'any' },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('<Hangup');
+    expect(answer.text).toContain('<Say');
+    const unknown = await call('POST', '/api/v1/telephony/inbound/fallback', { key: null });
+    expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('<Hangup/>')]);
+    expect(served.desk.taken).toEqual([]);
+  });
+
   it('of the deprecated route names the agent', async () => {
     await post('inbound/7');
-    expect(served.callService.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
-    expect((await post('inbound/x')).body.detail[0]).toMatchObject({
-      type: 'int_parsing',
-      loc: ['path', 'workflow_id'],
-    });
+    expect(served.desk.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
+    await post('inbound/x');
+    expect(served.desk.taken[1]).toMatchObject({ what: 'inbound', id: 'x' });
   });
 
   it.each([

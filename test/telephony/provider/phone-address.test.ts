@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lacksCountry, normalizeAddress } from '../../../src/telephony/provider/phone-address.ts';
+import {
+  isDialable,
+  lacksCountry,
+  normalizeAddress,
+} from '../../../src/telephony/provider/phone-address.ts';
 
 const pstn = (normalized: string) => ({ normalized, type: 'pstn' });
 const sip = (normalized: string) => ({ normalized, type: 'sip_uri' });
@@ -87,5 +91,33 @@ describe('a phone address in its comparable form', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    '+14155550100',
+    '0014155550100',
+    '14155550100',
+    '911',
+    'sip:jo@pbx.example.com',
+    '*98#',
+  ])('%s can be dialled', (raw) => {
+    expect(isDialable(raw, { hasExtensions: false })).toBe(true);
+  });
+
+  it.each(['', '  ', '+', '+1', '+1234567890123456', 'sip:', '+1a', '()'])(
+    '%j cannot be dialled anywhere',
+    (raw) => {
+      expect(isDialable(raw, { hasExtensions: true })).toBe(false);
+    },
+  );
+
+  it.each(['alice', '1001', 'desk-2'])('%s can be dialled where there are extensions', (raw) => {
+    expect(isDialable(raw, { hasExtensions: true })).toBe(true);
+  });
+
+  it('of letters cannot be dialled where there are none', () => {
+    expect(isDialable('alice', { hasExtensions: false })).toBe(false);
   });
 });

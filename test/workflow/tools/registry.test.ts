@@ -145,6 +145,11 @@ describe('the definition of a transfer', () => {
     expect(mapped(...Array.from({ length: 21 }, () => rule('en')))).toBe(false);
     expect(mapped(rule(...Array.from({ length: 101 }, (_, index) => String(index))))).toBe(false);
     expect(isValid('transfer_call', { destination_source: 'context_mapping' })).toBe(false);
+    // As older clients send it where nothing is mapped.
+    const none = { rules: null, context_path: null, routes: null, fallback_destination: null };
+    expect(isValid('transfer_call', { destination: '+1', context_mapping: none })).toBe(true);
+    const unmapped = { destination_source: 'context_mapping', context_mapping: none };
+    expect(isValid('transfer_call', unmapped)).toBe(false);
   });
 });
 

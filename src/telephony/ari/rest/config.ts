@@ -140,7 +140,7 @@ const formFields = {
   ),
 };
 const fields = { ...formFields, external_pbx: externalPbx.nullable() };
-const provider = z.literal('ari');
+const provider = z.literal('ari').meta({ default: 'ari' });
 
 /** Fields that the reference does not have get a default, so that stored configurations keep working. */
 export const ariConfig = z.object({

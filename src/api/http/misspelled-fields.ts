@@ -1,0 +1,86 @@
+// Fields of a body that no schema knows and that look like a misspelled field which is missing: `inital_context` beside no
+// `initial_context`. Other unknown fields are ignored (contract §1).
+
+import { z } from 'zod';
+import { childOf, intoUnion, memberOf } from './error-location.ts';
+
+interface Misspelling {
+  path: (string | number)[];
+  meant: string;
+}
+
+/** Shorter names have too many neighbours. */
+const LENGTH_MIN = 5;
+/** From this length on two letters may be wrong. */
+const LONG = 9;
+/** Levels, members of a level and items of a list that are looked at: bodies with more are stored JSON, not fields. */
+const DEPTH_MAX = 6;
+const FIELDS_MAX = 200;
+const ITEMS_MAX = 100;
+
+/** The first one in `data`, which `schema` has checked. */
+export function misspelledField(
+  schema: z.core.$ZodType,
+  data: unknown,
+  path: (string | number)[] = [],
+): Misspelling | undefined {
+  if (path.length >= DEPTH_MAX) return undefined;
+  const { schema: inner } = intoUnion(schema, data);
+  if (inner instanceof z.ZodArray && Array.isArray(data)) {
+    return firstOf(
+      data.slice(0, ITEMS_MAX).map((each, i) => [i, each, inner.element]),
+      path,
+    );
+  }
+  if (!(inner instanceof z.ZodObject) || inner.def.catchall !== undefined) return undefined;
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  const sent = Object.keys(data).slice(0, FIELDS_MAX);
+  const known = Object.keys(inner.shape);
+  const missing = known.filter((name) => !sent.includes(name));
+  for (const name of sent.filter((each) => !known.includes(each))) {
+    const meant = missing.find((each) => isNear(name, each));
+    if (meant !== undefined) return { path: [...path, name], meant };
+  }
+  const members = known.map((name) => [name, memberOf(data, name), childOf(inner, name)] as const);
+  return firstOf(members, path);
+}
+
+function firstOf(
+  members: readonly (readonly [string | number, unknown, z.core.$ZodType | undefined])[],
+  path: (string | number)[],
+): Misspelling | undefined {
+  for (const [key, value, schema] of members) {
+    if (schema === undefined || typeof value !== 'object' || value === null) continue;
+    const found = misspelledField(schema, value, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isNear(name: string, known: string): boolean {
+  if (Math.min(name.length, known.length) < LENGTH_MIN) return false;
+  const allowed = known.length >= LONG ? 2 : 1;
+  return Math.abs(name.length - known.length) <= allowed && editsBetween(name, known) <= allowed;
+}
+
+/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment distance). */
+function editsBetween(one: string, other: string): number {
+  let before: number[] = [];
+  let above = Array.from({ length: other.length + 1 }, (_none, j) => j);
+  for (let i = 1; i <= one.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const cost = one[i - 1] === other[j - 1] ? 0 : 1;
+      const least = Math.min(at(above, j) + 1, at(row, j - 1) + 1, at(above, j - 1) + cost);
+      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      row.push(isSwap ? Math.min(least, at(before, j - 2) + 1) : least);
+    }
+    before = above;
+    above = row;
+  }
+  return at(above, other.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}

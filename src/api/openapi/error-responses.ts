@@ -1,0 +1,191 @@
+// The error responses of the API's description: shared components, with when each error comes and a body as it is sent.
+
+import { type ErrorCode, errorText, type Facts, GatewayError } from '../../errors/gateway-error.ts';
+import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
+import { errorReplyOf } from '../http/error-reply.ts';
+import { errorBodies } from '../http/error-schema.ts';
+import { errorStatuses } from '../http/error-status.ts';
+
+const REF = '$ref';
+
+/** What an operation is, as far as its errors depend on it. */
+export interface OperationTraits {
+  operationId: string;
+  wantsKey: boolean;
+  /** The key of agents' starts, which comes in `X-API-Key` alone. */
+  isStart: boolean;
+  hasBody: boolean;
+  hasInput: boolean;
+}
+
+interface ErrorResponse {
+  description: string;
+  content: { 'application/json': Record<string, unknown> };
+}
+
+/** Facts that stand in for those of a real error. */
+const FACTS: Facts = {
+  id: 42,
+  name: 'Main line',
+  provider: 'twilio',
+  reason: 'Authenticate',
+  problems: "Source must contain a 'phone_number' column",
+  max: 100,
+  address: '+14155550100',
+  artifact: 'recording',
+  attribute: 'colour',
+  status: 'deleted',
+  setting: 'external_pbx_lead_headers',
+  bytes: 1_024,
+  expected: 'text/csv',
+  what: 'turns',
+  limit: 20,
+  asked: 50,
+  wanted: "'paused'",
+  action: 'resume',
+  state: 'running',
+  outcomes: 'busy, no_answer',
+  excess: 'more than 20000 values',
+  filter: 'status',
+  value: 'new',
+  allowed: 'active, archived',
+  type: 'api_key',
+  retryAfterS: 60,
+  given: 'inital_context',
+  meant: 'initial_context',
+  number: '+1',
+  runId: 42,
+  runName: 'WR-API-1234',
+  expected_revision: 1,
+  actual: 3,
+};
+
+const SAMPLE_PROBLEM = {
+  kind: 'node',
+  id: '2',
+  field: 'data.prompt',
+  message: 'Value error, invalid input: expected string, received undefined',
+} as const;
+
+const WITH_KEY: readonly ErrorCode[] = ['CREDENTIALS_MISSING', 'TOKEN_INVALID', 'API_KEY_INVALID'];
+const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL'];
+
+const common: Readonly<Record<string, string>> = {
+  [WITH_KEY.join()]: 'Unauthorized',
+  AGENT_API_KEY_INVALID: 'AgentKeyInvalid',
+  TOO_MANY_ATTEMPTS: 'TooManyAttempts',
+  BODY_VALUES: 'BodyTooLarge',
+  [OF_ALL.join()]: 'Unavailable',
+};
+
+/** Collects the components; `of` gives an operation's error responses by status, as references. */
+export class ErrorResponses {
+  readonly components: Record<string, ErrorResponse> = {};
+  readonly #names = new Map<string, string>();
+
+  of(traits: OperationTraits, own: ReadonlyMap<number, readonly ErrorCode[]>) {
+    const codes = new Map(own);
+    const add = (status: number, more: readonly ErrorCode[]): void => {
+      codes.set(status, [...new Set([...(codes.get(status) ?? []), ...more])]);
+    };
+    if (traits.wantsKey) {
+      add(401, traits.isStart ? ['AGENT_API_KEY_INVALID'] : WITH_KEY);
+      add(429, ['TOO_MANY_ATTEMPTS']);
+    }
+    if (traits.hasBody) add(413, ['BODY_VALUES']);
+    if (traits.hasInput) add(422, []);
+    if (![...codes.keys()].some((status) => status < 500)) add(400, []);
+    add(500, []);
+    add(503, OF_ALL);
+    const sorted = [...codes].sort(([one], [other]) => one - other);
+    return Object.fromEntries(
+      sorted.map(([status, named]) => [status, this.#reference(traits, status, named)]),
+    );
+  }
+
+  #reference({ operationId }: OperationTraits, status: number, codes: readonly ErrorCode[]) {
+    const key = `${status} ${codes.join()}`;
+    const known = this.#names.get(key);
+    const name = known ?? nameOf(operationId, status, codes);
+    if (known === undefined) {
+      this.#names.set(key, name);
+      this.components[name] = responseOf(status, codes);
+    }
+    return { [REF]: `#/components/responses/${name}` };
+  }
+}
+
+function nameOf(operationId: string, status: number, codes: readonly ErrorCode[]): string {
+  const shared = common[codes.join()];
+  if (shared !== undefined) return shared;
+  if (status === 500 && codes.length === 0) return 'InternalError';
+  if (status === 400 && codes.length === 0) return 'BadRequest';
+  if (status === 422 && codes.length === 0) return 'ValidationFailed';
+  if (codes.length <= 2 && status !== 422) return codes.map(pascal).join('Or');
+  return `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}${status}`;
+}
+
+function pascal(code: string): string {
+  return code
+    .toLowerCase()
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+function responseOf(status: number, codes: readonly ErrorCode[]): ErrorResponse {
+  if (status === 500 && codes.length === 0) {
+    return plain('The gateway failed. Its log has more, under the id in `X-Request-Id`.', {
+      detail: 'Internal Server Error',
+    });
+  }
+  if (status === 400 && codes.length === 0) {
+    return plain('The request cannot be read as HTTP.', { detail: 'Bad Request' });
+  }
+  const bodies = new Set(codes.map(bodyOf));
+  if (status === 422) bodies.add('HTTPValidationError');
+  const refs = [...bodies].map(bodyReference);
+  const schema = refs.length === 1 ? refs[0] : { anyOf: refs };
+  const words = codes.map((code) => `- ${errorText(code, FACTS)}`);
+  if (status === 422) words.unshift('- The request does not fit its schema.');
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { summary: pascal(code), value: exampleOf(code) }]),
+  );
+  if (status === 422) examples['VALIDATION'] = { summary: 'Validation', value: invalid };
+  return {
+    description: words.length === 1 ? (words[0] ?? '').slice(2) : words.join('\n'),
+    content: { 'application/json': { schema, examples } },
+  };
+}
+
+function plain(description: string, example: unknown): ErrorResponse {
+  const schema = bodyReference('ErrorResponse');
+  return { description, content: { 'application/json': { schema, example } } };
+}
+
+function bodyReference(name: string) {
+  if (!errorBodies.some((schema) => schema.meta()?.id === name)) {
+    throw new Error(`${name} is no body of an error`);
+  }
+  return { [REF]: `#/components/schemas/${name}` };
+}
+
+function bodyOf(code: ErrorCode): string {
+  if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') return 'WorkflowErrorResponse';
+  if (code === 'CALL_NOT_PLACED') return 'CallNotPlacedResponse';
+  return code === 'TEXT_CHAT_CONFLICT' ? 'RevisionConflictResponse' : 'ErrorResponse';
+}
+
+function exampleOf(code: ErrorCode): unknown {
+  if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') {
+    return errorReplyOf(new WorkflowRefused(code, [SAMPLE_PROBLEM])).body;
+  }
+  const facts = code === 'TEXT_CHAT_CONFLICT' ? { expected: 1, actual: 3 } : FACTS;
+  const { status, body } = errorReplyOf(new GatewayError(code, facts));
+  if (status !== errorStatuses[code]) throw new Error(`${code} is answered with ${status}`);
+  return body;
+}
+
+const invalid = {
+  detail: [{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', input: {} }],
+};

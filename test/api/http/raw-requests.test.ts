@@ -1,0 +1,123 @@
+// What a client meets before any route: bytes that are no HTTP, two hosts, a byte order mark, headers for browsers.
+
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { withApi } from '../served.ts';
+
+const TOKEN = 'the-token-of-who-scrapes';
+const served = withApi(() => ({ metricsToken: TOKEN }));
+let port: number;
+
+beforeAll(async () => {
+  await served.api.listen({ host: '127.0.0.1', port: 0 });
+  port = (served.api.server.address() as { port: number }).port;
+});
+
+/** The answer to `bytes`, as it came. */
+async function sent(bytes: string): Promise<{ status: number; body: unknown }> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(bytes);
+  const answer = await text(socket);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), body: JSON.parse(body) };
+}
+
+describe('bytes that are no request', () => {
+  it('are 400 in the form of every error', async () => {
+    expect(await sent('GARBAGE\r\n\r\n')).toEqual({ status: 400, body: { detail: 'Bad Request' } });
+  });
+
+  it('are 431 with headers that are too long', async () => {
+    const long = `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
+    expect(await sent(long)).toEqual({
+      status: 431,
+      body: { detail: 'Request Header Fields Too Large' },
+    });
+  });
+
+  it('are 400 with two hosts', async () => {
+    const request =
+      'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n';
+    expect(await sent(request)).toEqual({ status: 400, body: { detail: 'Bad Request' } });
+  });
+});
+
+describe('a body', () => {
+  const post = (payload: string | Buffer, type: string) =>
+    served.call('POST', '/api/v1/user/api-keys', {
+      body: Buffer.from(payload),
+      headers: { 'content-type': type },
+    });
+
+  it('may begin with a byte order mark', async () => {
+    const { status, body } = await post('\ufeff{"name":"from Windows"}', 'application/json');
+    expect([status, body.name]).toEqual([200, 'from Windows']);
+  });
+
+  it('of another type is refused with the type that is wanted', async () => {
+    const { status, body } = await post('{"name":"a"}', 'text/plain');
+    expect(status).toBe(422);
+    expect(body.detail[0].msg).toContain('Content-Type: application/json');
+  });
+
+  it('with a misspelled field is refused with the field that is meant', async () => {
+    const answer = await served.call('POST', '/api/v1/public/agent/x', {
+      body: { phone_number: '+14155550100', inital_context: { name: 'Jo' } },
+    });
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      [
+        {
+          type: 'extra_forbidden',
+          loc: ['body', 'inital_context'],
+          msg: 'Unknown field: did you mean initial_context?',
+          input: null,
+          ctx: { meant: 'initial_context' },
+        },
+      ],
+    ]);
+    expect(served.desk.started).toEqual([]);
+  });
+});
+
+describe('a browser', () => {
+  it('is led to the documentation', async () => {
+    for (const path of ['/', '/api/v1']) {
+      const { status, headers } = await served.call('GET', path, { key: null });
+      expect([path, status, headers['location']]).toEqual([path, 302, '/docs']);
+    }
+  });
+
+  it('guesses no type, shows nothing in a frame, and comes by TLS alone', async () => {
+    for (const path of ['/api/v1/health', '/docs/', '/api/v1/files/recordings/1.wav']) {
+      const { headers } = await served.call('GET', path, { key: null });
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'strict-transport-security': 'max-age=31536000',
+      });
+    }
+  });
+
+  it('runs nothing that a file holds, and only the own scripts of the documentation', async () => {
+    const file = await served.call('GET', '/api/v1/files/recordings/1.wav', { key: null });
+    expect(file.headers['content-security-policy']).toContain("default-src 'none'");
+    const docs = await served.call('GET', '/docs/', { key: null });
+    expect(docs.headers['content-security-policy']).toContain("default-src 'self'");
+  });
+});
+
+describe('metrics', () => {
+  it('are for who sends the token, where there is one', async () => {
+    const scrape = (authorization?: string) =>
+      served.call('GET', '/metrics', {
+        key: null,
+        headers: authorization === undefined ? {} : { authorization },
+      });
+    for (const wrong of [undefined, TOKEN, 'Bearer other']) {
+      expect((await scrape(wrong)).status).toBe(401);
+    }
+    expect((await scrape(`Bearer ${TOKEN}`)).text).toContain('patchbay_');
+  });
+});
