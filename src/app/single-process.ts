@@ -2,6 +2,7 @@
 // and all background jobs, and are not isolated from either.
 
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
+import { isHttp11, refuseUpgrade } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -70,7 +71,16 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     },
     log,
   );
-  api.server.on('upgrade', takeUpgrades(open, media));
+  api.server.on('upgrade', (request, socket, head) => {
+    if (!isHttp11(request)) {
+      refuseUpgrade(socket, '400 Bad Request');
+      return;
+    }
+    const isTaken =
+      media.handleUpgrade(request, socket, head) ||
+      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
+    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
+  });
   await api.listen({ host: config.host, port: config.port });
   await control.pbxLines.start();
   await jobs.dispatcher.start();

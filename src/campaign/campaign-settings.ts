@@ -15,6 +15,7 @@ import type { SerialQueue } from '../std/serial-queue.ts';
 import type { NewCampaign } from '../store/campaigns/campaigns.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import { requiredTemplateVariables } from '../workflow/graph/required-variables.ts';
+import { requireValid } from '../workflow/stored/agent-checks.ts';
 import { checkSource, checkSourceKey } from './contact-file.ts';
 import { type CampaignLifecycleDeps, campaignOf, telephonyOf } from './lifecycle.ts';
 
@@ -29,9 +30,9 @@ export type CampaignWish = Pick<
   'name' | 'workflowId' | 'sourceId' | 'configurationId'
 > & { settings: Partial<CampaignSettings> };
 
-/** `reading` allows one contact file to be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
- *  AGENT_NOT_PUBLISHED, FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID,
- *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+/** `reading` lets one contact file be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
+ *  FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID, CAMPAIGN_CONFIGURATION_NOT_FOUND,
+ *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
 export async function createCampaign(
   deps: CampaignSettingsDeps & { reading: SerialQueue },
   organizationId: string,
@@ -81,6 +82,7 @@ async function publishedAgent(
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
   const version = await store.workflows.published(workflow.id);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  await requireValid({ store }, organizationId, version);
   return version;
 }
 

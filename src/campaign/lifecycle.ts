@@ -8,6 +8,7 @@ import type { Campaign } from '../model/campaign.ts';
 import type { Redial } from '../store/campaigns/campaign-redial.ts';
 import type { Store } from '../store/store.ts';
 import type { ConfigurationSummary } from '../store/telephony/configurations.ts';
+import { requireValid } from '../workflow/stored/agent-checks.ts';
 
 export interface CampaignLifecycleDeps {
   store: Store;
@@ -42,7 +43,7 @@ export async function telephonyOf(
   }
 }
 
-/** Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE and what `telephonyOf` does. */
+/** Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, WORKFLOW_INVALID and what `telephonyOf` does. */
 export async function startCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -71,10 +72,13 @@ export async function resumeCampaign(
   organizationId: string,
   id: string,
 ): Promise<Campaign> {
+  const asked = { organizationId, id };
+  const { state } = await campaignOf(deps, organizationId, id);
+  if (state !== 'paused') return refused(deps, asked, { action: 'resume', wanted: "'paused'" });
   await needTelephony(deps, organizationId, id);
   const resumed = await deps.store.campaigns.resume(organizationId, id);
   if (resumed !== undefined) deps.onCampaignDue?.();
-  return resumed ?? refused(deps, { organizationId, id }, { action: 'resume', wanted: "'paused'" });
+  return resumed ?? refused(deps, asked, { action: 'resume', wanted: "'paused'" });
 }
 
 /** Cancelling what is cancelled does nothing. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
@@ -105,9 +109,12 @@ export async function deleteCampaign(
 async function needTelephony(deps: CampaignLifecycleDeps, organizationId: string, id: string) {
   const all = await deps.store.telephony.listConfigurations(organizationId);
   if (all.length === 0) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
-  const { configurationId } = await campaignOf(deps, organizationId, id);
+  const { configurationId, workflowId } = await campaignOf(deps, organizationId, id);
   const configuration = await telephonyOf(deps, { organizationId, configurationId });
   if (configuration === undefined) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
+  // An agent that was archived meanwhile, the dispatcher sees.
+  const version = await deps.store.workflows.published(workflowId);
+  if (version !== undefined) await requireValid(deps, organizationId, version);
 }
 
 async function refused(

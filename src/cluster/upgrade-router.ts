@@ -1,6 +1,7 @@
 // Routes an upgrade of the API's port to a call worker: media of hosted providers by the worker in their token,
 // sockets of PBXs by their application. Everything else is answered at once, in HTTP.
 
+import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PBX_PATH } from '../telephony/provider/pbx.ts';
@@ -21,7 +22,8 @@ export interface UpgradeTargets {
 export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): AcceptUpgrade {
   return (request, socket, head) => {
     const worker = workerOf(request.url ?? '', workers);
-    if (worker === undefined) refuseUpgrade(socket, '404 Not Found');
+    if (!isHttp11(request)) refuseUpgrade(socket, '400 Bad Request');
+    else if (worker === undefined) refuseUpgrade(socket, '404 Not Found');
     else if (request.method !== 'GET') refuseUpgrade(socket, '405 Method Not Allowed');
     else if (!workers.numbers.includes(worker)) refuseUpgrade(socket, '503 Service Unavailable');
     else if (socket instanceof Socket) void handOff(link, worker, { request, socket, head });
@@ -29,14 +31,14 @@ export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): Accept
   };
 }
 
-async function handOff(...wanted: Parameters<typeof handOffSocket>): Promise<void> {
-  if (await handOffSocket(...wanted)) return;
-  const { socket } = wanted[2];
-  refuseUpgrade(socket, '503 Service Unavailable');
-  socket.destroySoon(); // It is not read any more, so its end is not detected.
+/** An upgrade is HTTP/1.1's (RFC 9110, 7.8), and names one host. Node's server checks neither for upgrades. */
+export function isHttp11({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const names = rawHeaders.filter((_each, i) => i % 2 === 0);
+  const hosts = names.filter((name) => name.toLowerCase() === 'host');
+  return httpVersion === '1.1' && hosts.length === 1;
 }
 
-/** Undefined for an unknown path. */
+/** Undefined if the path is nobody's. */
 export function workerOf(url: string, workers: UpgradeTargets): number | undefined {
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith(PBX_PATH)) return workers.ofApplication(path.slice(PBX_PATH.length));

@@ -16,7 +16,8 @@ const workers = {
 
 function asked(url: string, method = 'GET'): IncomingMessage {
   const request = new IncomingMessage(new Socket());
-  return Object.assign(request, { url, method, headers: { upgrade: 'websocket' } });
+  const facts = { httpVersion: '1.1', rawHeaders: ['Host', 'gw.example.com'] };
+  return Object.assign(request, { url, method, headers: { upgrade: 'websocket' }, ...facts });
 }
 
 /** What is written on a connection until it is closed. */
@@ -49,6 +50,18 @@ describe('an upgrade', () => {
     ['/api/v1/telephony', undefined],
   ])('to %s is for worker %s', (url, worker) => {
     expect(workerOf(url, workers)).toBe(worker);
+  });
+
+  it.each([
+    ['without a host', { rawHeaders: [] }],
+    ['with two hosts', { rawHeaders: ['Host', 'a', 'host', 'b'] }],
+    ['of HTTP/1.0', { httpVersion: '1.0' }],
+  ])('%s is refused', (_what, facts) => {
+    const { api } = wires(3, new FakeClock());
+    const { socket, answer } = connection();
+    const request = Object.assign(asked(`${MEDIA}1/2/3/w2-abc`), facts);
+    routeUpgrades(api, workers)(request, socket, Buffer.alloc(0));
+    expect(answer()).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
   });
 
   it('goes to its worker with its socket', () => {

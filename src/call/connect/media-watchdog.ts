@@ -2,7 +2,6 @@
 // its provider, and its run is closed. Callbacks can be lost; no run stays open for ever.
 
 import type { Log } from '../../log.ts';
-import type { EndReason } from '../../model/end-reason.ts';
 import { isTerminal } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
@@ -17,10 +16,12 @@ import type { EventLog } from '../log/event-log.ts';
 import { RING_S } from '../setup/callback-urls.ts';
 import type { CallRegistry } from './call-registry.ts';
 
-/** Long enough that ringing has certainly ended. */
-const LOOK_MS = (RING_S + 30) * 1_000;
+/** Providers open the media socket within a second or two of the answer. */
+const ANSWERED_MS = 30_000;
+/** After ringing has ended for certain. */
+const LOOK_MS = RING_S * 1_000 + ANSWERED_MS;
 const AGAIN_MS = 30_000;
-/** Checks before the call counts as lost. */
+/** Checks of a call that, as its provider says, still rings: it may have waited in the provider's own queue. */
 const LOOKS_MAX = 3;
 /** Checks that may fail because of the store: half an hour. Runs still open then are closed at the next start. */
 const FAILURES_MAX = 60;
@@ -48,7 +49,12 @@ export class MediaWatchdog {
     this.watch(call);
   }
 
-  watch(call: UnconnectedCall): void {
+  /** The webhook of its answer has come: a call without media gives its place back soon. */
+  answered(call: UnconnectedCall): void {
+    this.watch(call, ANSWERED_MS);
+  }
+
+  watch(call: UnconnectedCall, afterMs = LOOK_MS): void {
     const { clock, log, registry } = this.#deps;
     const { id } = call.run;
     const tries = { looks: 0, failures: 0 };
@@ -67,7 +73,7 @@ export class MediaWatchdog {
         );
       });
     };
-    schedule(LOOK_MS);
+    schedule(afterMs);
   }
 
   /** False if there is nothing more to watch. */
@@ -81,15 +87,15 @@ export class MediaWatchdog {
       this.#release(id);
       return false;
     }
-    const reason = verdict(await this.#ask({ ...call, run }));
-    if (registry.connected(id)) return true; // Its media came meanwhile.
+    const status = (await this.#ask({ ...call, run }))?.status;
+    if (registry.connected(id)) return true; // It came while we asked.
     tries.looks += 1;
-    if (reason === undefined && tries.looks < LOOKS_MAX) return true;
+    if ((status === 'initiated' || status === 'ringing') && tries.looks < LOOKS_MAX) return true;
     await unconnected.end(
       { ...call, run },
-      reason === undefined
-        ? { reason: 'system_connect_error', by: 'gateway' }
-        : { reason, by: 'provider' },
+      status !== undefined && isTerminal(status)
+        ? { reason: unconnectedReason(status), by: 'provider' }
+        : { reason: 'system_connect_error', by: 'gateway' },
     );
     return false;
   }
@@ -115,10 +121,4 @@ export class MediaWatchdog {
       deadline.done();
     }
   }
-}
-
-/** How an unconnected call ended at the provider; undefined while its media may still come. */
-function verdict(snapshot: CallSnapshot | undefined): EndReason | undefined {
-  if (snapshot === undefined || !isTerminal(snapshot.status)) return undefined;
-  return unconnectedReason(snapshot.status);
 }

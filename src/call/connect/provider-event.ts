@@ -4,6 +4,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { webhooks } from '../../metrics/metrics.ts';
 import {
+  callStatus,
   isStatusTransitionAllowed,
   isTerminal,
   type ProviderName,
@@ -127,13 +128,24 @@ export class ProviderEvents {
     const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
     if (!isOurs || run.state === 'completed') return;
     await this.#noteStatus(run.id, event);
+    await this.#followStatus(run, event);
     if (!isTerminal(event.status)) return;
     // A repeated delivery gets here as well: the first one may have failed half-way.
     await this.#takeTerminal(call, event.status);
   }
 
-  /** Appends it to the log of a call of this process, if it is progress: another process numbers the events of
-   *  its own calls. */
+  /** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of
+   *  callbacks out of order the furthest counts. */
+  async #followStatus(run: Run, { status }: CallStep): Promise<void> {
+    const known = run.gatheredContext['provider_status'];
+    if (known === undefined || known === status) return;
+    const before = callStatus.safeParse(known).data;
+    if (before !== undefined && !isStatusTransitionAllowed(status, before)) return;
+    await this.#deps.store.runs.patch(run.id, { gatheredContext: { provider_status: status } });
+  }
+
+  /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
+   *  events of its own calls. */
   async #noteStatus(runId: string, event: CallStep): Promise<void> {
     if (!this.#deps.registry.has(runId)) return;
     const runLog = await this.#deps.events.open(runId);

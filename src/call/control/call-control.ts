@@ -92,13 +92,12 @@ export class CallControl implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const { registry, watchdog, preparation, providerEvents } = this.#deps.connect;
+    const { watchdog, preparation, providerEvents } = this.#deps.connect;
     const verified = await providerEvents.verify(name, runId, request);
     if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
     const call = await providerEvents.withCallId(verified, request);
     if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
-    // Another process has dialled it.
-    if (!registry.has(runId)) watchdog.watch(call);
+    watchdog.answered(call);
     try {
       return await preparation.answer(call);
     } catch (error) {

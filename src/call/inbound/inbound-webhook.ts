@@ -83,7 +83,7 @@ export class InboundWebhooks {
       throw new Refusal('signature');
     const { run, isNew } = await this.#createRun({ configuration, version, inbound });
     if (run.state !== 'initialized' || registry.connected(run.id)) throw new Refusal('error');
-    if (!registry.has(run.id)) watchdog.watch({ run, configuration, provider });
+    if (!registry.has(run.id)) watchdog.answered({ run, configuration, provider });
     const fresh = isNew ? version : undefined;
     return preparation.answer({ run, configuration, provider, fresh });
   }

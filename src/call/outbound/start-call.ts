@@ -7,6 +7,9 @@ import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartKey } from '../../store/runs/run-starts.ts';
 import type { Store } from '../../store/store.ts';
+import { isDialable } from '../../telephony/provider/phone-address.ts';
+import { connectivityOf } from '../../telephony/registry/configuration.ts';
+import { requireValid } from '../../workflow/stored/agent-checks.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import { type ResolvedAgent, resolveAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
@@ -22,7 +25,7 @@ export interface Prepared {
 }
 
 export interface StartDeps {
-  store: Pick<Store, 'workflows' | 'starts' | 'organizations' | 'accounts'>;
+  store: Pick<Store, 'workflows' | 'tools' | 'starts' | 'organizations' | 'accounts'>;
   routes: OutboundRoutes;
   random: Random;
 }
@@ -30,7 +33,9 @@ export interface StartDeps {
 /** Throws the errors of contract §6.1. */
 export async function prepareStart(deps: StartDeps, request: StartCall): Promise<Prepared> {
   const agent = await resolveAgent(deps, request);
+  await requireValid(deps, request.organizationId, agent.version);
   const route = await deps.routes.find(request);
+  checkDialable(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
   return {
     route,
@@ -92,7 +97,9 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
     throw inOtherWords(error);
   });
   const agent = await resolveTestAgent(deps, organizationId, workflowId);
+  await requireValid(deps, organizationId, agent.version);
   const to = request.phoneNumber ?? (await testNumber(deps, organizationId));
+  checkDialable(to, route);
   const call = callOf(request, { agent, route, to });
   const { starts } = deps.store;
   if (runId !== null) {
@@ -116,7 +123,13 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   return { route, to, begin: (limit, key) => starts.start(run, limit, key) };
 }
 
-/** These operations have their own error codes for it. */
+/** Over SIP trunks and PBXs extensions can be called too. Throws NUMBER_NOT_DIALABLE. */
+function checkDialable(to: string, { provider }: OutboundRoute): void {
+  const hasExtensions = connectivityOf(provider.name) === 'sip';
+  if (!isDialable(to, { hasExtensions })) throw new GatewayError('NUMBER_NOT_DIALABLE');
+}
+
+/** These operations have words of their own for it. */
 function inOtherWords(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'TELEPHONY_NOT_CONFIGURED') return new GatewayError('TEST_NOT_CONFIGURED');

@@ -61,6 +61,18 @@ describe('a status callback', () => {
     expect(await harness.bodies({ id: runId }, 'call.status')).toEqual([]);
   });
 
+  it("moves the provider's status of its run, and never back", async () => {
+    const room = await held.room.prepare();
+    const { runId } = await room.start();
+    const told = async () => (await room.run(runId)).gatheredContext['provider_status'];
+    expect(await told()).toBe('queued');
+    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await room.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+    expect(await told()).toBe('in-progress');
+    await room.status(runId, 'CallStatus=busy&SequenceNumber=3');
+    expect(await told()).toBe('busy');
+  });
+
   it('is ignored for a run that does not exist', async () => {
     const harness = await held.harness.prepare();
     const reply = await harness.status('999999', 'CallStatus=completed');

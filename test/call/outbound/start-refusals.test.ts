@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { problemsIn } from '../../../src/workflow/graph/workflow-refused.ts';
 import { otherOrganization } from '../../store/runs/completed-runs.ts';
 import { type CallHarness, NUMBER, withCallHarness } from '../call-harness.ts';
 
@@ -23,6 +24,42 @@ async function nothingHappened(harness: CallHarness): Promise<void> {
   expect(await harness.runs()).toEqual([]);
   expect(harness.rest.asked).toEqual([]);
 }
+
+describe('a start', () => {
+  it('of an agent that is not valid is told everything that is wrong, and rings nobody', async () => {
+    const room = await held.room.prepare();
+    await room.at.sql(
+      `update workflow_versions set definition = jsonb_set(definition::jsonb, '{edges}',
+        '[{"id":"x","source":"nowhere","target":"1","data":{"label":"a","condition":"b"}}]')::json`,
+    );
+    for (const start of [room.start(), room.startTest()]) {
+      const error = await start.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (!(error instanceof GatewayError)) throw new Error('not refused');
+      expect(error.code).toBe('WORKFLOW_INVALID');
+      expect(problemsIn(error)).toContainEqual({
+        kind: 'edge',
+        id: 'x',
+        field: 'source',
+        message: 'Source node nowhere does not exist',
+      });
+    }
+    await nothingHappened(room);
+  });
+
+  it.each(['   ', 'hello', '+1', '+', '+123456789012345678'])(
+    'to %j is refused, as nobody can dial it',
+    async (phoneNumber) => {
+      const room = await held.room.prepare();
+      const words = expect.stringContaining('phone_number cannot be dialled');
+      expect(await started(room, { phoneNumber })).toEqual(words);
+      expect(await tried(room, { phoneNumber })).toEqual(words);
+      await nothingHappened(room);
+    },
+  );
+});
 
 describe('a start that names', () => {
   it('telephony of another organization is told that there is none', async () => {
