@@ -44,7 +44,8 @@ const moves = {
   },
   cancel: {
     operationId: 'cancelCampaign',
-    summary: 'Ends the campaign: calls under way go on, nobody else is called.',
+    summary: 'Cancel a campaign',
+    description: 'Ends the campaign: calls under way go on, nobody else is called.',
     make: cancelCampaign,
   },
 };
@@ -94,9 +95,13 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
       schema: {
         ...common,
         operationId: 'deleteCampaign',
-        summary: 'Removes an ended campaign from lists; its runs and reports of calls stay.',
+        summary: 'Delete a campaign',
+        description: 'Removes an ended campaign from lists; its runs and reports of calls stay.',
         params,
-        response: { 200: z.object({ message: z.string() }), ...faults(400, 401, 404) },
+        response: {
+          200: z.object({ message: z.string() }),
+          ...faults('CAMPAIGN_NOT_FOUND', 'CAMPAIGN_STATE'),
+        },
       },
     },
     async (request) => {

@@ -22,6 +22,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, isoTime, isoTimeOrNull } from '../http/values.ts';
+import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
 import { patchedCredentials, refuseStaleMask } from './credentials-patch.ts';
 import { setupChecklistOf } from './setup-checklist.ts';
 import {
@@ -55,13 +56,14 @@ export async function configurationOf(
 }
 
 export async function createConfiguration(
-  deps: ApiDeps,
+  deps: ConfigurationDeps,
   organizationId: string,
   wish: z.infer<typeof configurationCreate>,
 ): Promise<ConfigurationSummary> {
   const { provider, from_numbers: _ignored, ...fields } = wish.config;
   refuseStaleMask(provider, fields, {});
   const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
+  await checkAddresses(deps, provider, credentials);
   const created = await deps.store.telephony.createConfiguration(organizationId, {
     name: wish.name,
     provider,
@@ -173,7 +175,10 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
         description:
           "Stores a provider's credentials under a name. Secrets are sealed and come back masked. `is_default_outbound` takes the place of any default.",
         body: configurationCreate,
-        response: { 200: configurationDetail, ...faults('CONFIGURATION_NAME_TAKEN') },
+        response: {
+          200: configurationDetail,
+          ...faults('CONFIGURATION_NAME_TAKEN', 'CONFIGURATION_ADDRESS_FORBIDDEN'),
+        },
       },
     },
     async (request) => {
@@ -203,6 +208,7 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
             'CONFIGURATION_NOT_FOUND',
             'CONFIGURATION_NAME_TAKEN',
             'CONFIGURATION_PROVIDER_FIXED',
+            'CONFIGURATION_ADDRESS_FORBIDDEN',
             'PHONE_NUMBER_ROUTED_ELSEWHERE',
           ),
         },

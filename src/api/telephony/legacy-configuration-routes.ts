@@ -6,12 +6,14 @@ import type { ConfigurationSummary } from '../../store/telephony/configurations.
 import {
   configurationPatchSchema,
   configurationSchema,
+  type ProviderConfigurationPatch,
 } from '../../telephony/registry/configuration.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
+import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
 import { configurationOnWire, createConfiguration } from './configuration-routes.ts';
 import { patchedCredentials } from './credentials-patch.ts';
 import { configurationDetail } from './telephony-schema.ts';
@@ -20,7 +22,7 @@ const ROOT = '/organizations/telephony-config';
 const NAME = 'Default';
 const common = { tags: ['telephony'], security: keyRequired, deprecated: true };
 
-export function legacyConfigurationRoutes(api: Api, deps: ApiDeps): void {
+export function legacyConfigurationRoutes(api: Api, deps: ConfigurationDeps): void {
   api.get(
     ROOT,
     {
@@ -55,6 +57,7 @@ export function legacyConfigurationRoutes(api: Api, deps: ApiDeps): void {
             'CONFIGURATION_NOT_FOUND',
             'CONFIGURATION_NAME_TAKEN',
             'CONFIGURATION_PROVIDER_FIXED',
+            'CONFIGURATION_ADDRESS_FORBIDDEN',
             'PHONE_NUMBER_ROUTED_ELSEWHERE',
           ),
         },
@@ -66,16 +69,22 @@ export function legacyConfigurationRoutes(api: Api, deps: ApiDeps): void {
       const saved =
         stored === undefined
           ? await create(deps, organizationId, request.body)
-          : await deps.store.telephony.updateConfiguration(
-              organizationId,
-              stored.id,
-              patchedCredentials(stored, request.body),
-            );
+          : await change(deps, stored, request.body);
       if (saved === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
       deps.onTelephonyChanged?.();
       return configurationOnWire(deps, saved);
     },
   );
+}
+
+async function change(
+  deps: ConfigurationDeps,
+  stored: ConfigurationSummary,
+  sent: ProviderConfigurationPatch,
+): Promise<ConfigurationSummary | undefined> {
+  const patch = patchedCredentials(stored, sent);
+  await checkAddresses(deps, stored.provider, patch.credentials);
+  return deps.store.telephony.updateConfiguration(stored.organizationId, stored.id, patch);
 }
 
 async function defaultOf(
@@ -87,7 +96,7 @@ async function defaultOf(
 }
 
 /** Throws RequestInvalid if it is no whole configuration. */
-async function create(deps: ApiDeps, organizationId: string, sent: unknown) {
+async function create(deps: ConfigurationDeps, organizationId: string, sent: unknown) {
   const checked = configurationSchema.safeParse(sent);
   if (!checked.success) {
     const whole = { schema: configurationSchema, data: sent, part: 'body' as const };

@@ -327,7 +327,7 @@ describe('what is done to a campaign', () => {
   it('wants telephony before it is looked up to be started: 401 without any', async () => {
     await served.test.sql('delete from phone_numbers');
     await served.test.sql('delete from telephony_configurations');
-    const [status, detail] = await room.refusal('POST', '/campaign/999999/start');
+    const [status, detail] = await harness.refusal('POST', '/campaign/999999/start');
     expect([status, detail]).toEqual([401, expect.stringMatching(/^You must configure telephony/)]);
     for (const move of ['resume', 'pause', 'redial']) {
       const body = move === 'redial' ? {} : undefined;

@@ -340,7 +340,7 @@ describe('the list of campaigns', () => {
 
 describe('a change of a campaign', () => {
   it('keeps what was not sent; null takes a setting back', async () => {
-    const { id } = await room.create({ max_concurrency: 3, rate_limit_per_second: 2 });
+    const { id } = await harness.create({ max_concurrency: 3, rate_limit_per_second: 2 });
     const changed = await ok('PATCH', `/campaign/${id}`, {
       name: 'oct',
       max_concurrency: null,

@@ -77,7 +77,7 @@ describe('a body', () => {
         },
       ],
     ]);
-    expect(served.desk.started).toEqual([]);
+    expect(served.callService.started).toEqual([]);
   });
 });
 

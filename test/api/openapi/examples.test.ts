@@ -47,6 +47,7 @@ const unanswered: Record<string, unknown> = {
     ],
   },
   transcribeRecording: { transcript: 'Hello, how can I help you?' },
+  deleteCampaign: { message: 'Campaign deleted' },
 };
 
 async function ask(operation: Operation, example: Example): Promise<unknown> {

@@ -561,3 +561,42 @@ describe('the one configuration of older clients', () => {
     ]);
   });
 });
+
+describe('the address of a configuration', () => {
+  const refused = (field: string, reason: string) => [
+    400,
+    `${field} leads to ${reason}, where this gateway does not connect. Use another address, or ask its operator to open this one (PATCHBAY_OUTSIDE_ALLOW).`,
+  ];
+  const stores = (config: object) => refusal('POST', ROOT, { body: { name: 'far', config } });
+
+  it.each([
+    'http://169.254.169.254',
+    'http://2852039166:80',
+    'http://[::ffff:a9fe:a9fe]',
+    'http://[fe80::1]:8088',
+  ])('%s is stored by no one', async (ariEndpoint) => {
+    const reason = 'a link-local or metadata address';
+    expect(await stores({ ...ari, ari_endpoint: ariEndpoint })).toEqual(
+      refused('ari_endpoint', reason),
+    );
+  });
+
+  it('in a private network is stored while sign-up is closed, and refused while it is open', async () => {
+    const { egress } = served.deps;
+    served.deps.egress = openSignUpEgress();
+    const local = { ...twilioConfig(served.twilio.url), api_base_url: 'https://192.168.0.1' };
+    expect(await stores(ari)).toEqual(refused('ari_endpoint', 'a private network'));
+    expect(await stores(local)).toEqual(refused('api_base_url', 'a private network'));
+    served.deps.egress = egress;
+    expect((await stores(ari))[0]).toBe(200);
+  });
+
+  it('is checked when it is changed, and the stored one stays', async () => {
+    const { id } = await create({ name: 'moved', config: ari });
+    const config = { provider: 'ari', ari_endpoint: 'http://169.254.169.254' };
+    const [status] = await refusal('PUT', `${ROOT}/${id}`, { body: { config } });
+    expect(status).toBe(400);
+    const { credentials } = await ok('GET', `${ROOT}/${id}`);
+    expect(credentials.ari_endpoint).toBe(ari.ari_endpoint);
+  });
+});

@@ -66,14 +66,14 @@ describe("a provider's webhook", () => {
     expect(answer.text).toContain('<Say');
     const unknown = await call('POST', '/api/v1/telephony/inbound/fallback', { key: null });
     expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('<Hangup/>')]);
-    expect(served.desk.taken).toEqual([]);
+    expect(served.callService.taken).toEqual([]);
   });
 
   it('of the deprecated route names the agent', async () => {
     await post('inbound/7');
-    expect(served.desk.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
+    expect(served.callService.taken[0]).toMatchObject({ what: 'inbound', id: '7' });
     await post('inbound/x');
-    expect(served.desk.taken[1]).toMatchObject({ what: 'inbound', id: 'x' });
+    expect(served.callService.taken[1]).toMatchObject({ what: 'inbound', id: 'x' });
   });
 
   it.each([

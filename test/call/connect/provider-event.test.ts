@@ -62,14 +62,14 @@ describe('a status callback', () => {
   });
 
   it("moves the provider's status of its run, and never back", async () => {
-    const room = await held.room.prepare();
-    const { runId } = await room.start();
-    const told = async () => (await room.run(runId)).gatheredContext['provider_status'];
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const told = async () => (await harness.run(runId)).gatheredContext['provider_status'];
     expect(await told()).toBe('queued');
-    await room.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
-    await room.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+    await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+    await harness.status(runId, 'CallStatus=ringing&SequenceNumber=1');
     expect(await told()).toBe('in-progress');
-    await room.status(runId, 'CallStatus=busy&SequenceNumber=3');
+    await harness.status(runId, 'CallStatus=busy&SequenceNumber=3');
     expect(await told()).toBe('busy');
   });
 

@@ -56,45 +56,45 @@ describe('a call that is dialled and of which nothing more is heard', () => {
   });
 
   it('is hung up and closed when it stays up without media', async () => {
-    const room = await held.room.prepare();
-    says(room, { status: 200, body: { sid: CALL, status: 'in-progress' } });
-    const { runId } = await room.start();
-    await look(room, 1);
-    const done = await room.ended({ id: runId });
+    const harness = await held.harness.prepare();
+    says(harness, { status: 200, body: { sid: CALL, status: 'in-progress' } });
+    const { runId } = await harness.start();
+    await look(harness, 1);
+    const done = await harness.ended({ id: runId });
     expect(done.disposition).toBe('system_connect_error');
-    expect(room.hangUps).toHaveLength(1);
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('keeps its place while the provider says that it rings, three looks long', async () => {
-    const room = await held.room.prepare();
-    says(room, { status: 200, body: { sid: CALL, status: 'ringing' } });
-    const { runId } = await room.start();
-    await look(room, 1);
-    await look(room, 2);
-    expect((await room.run(runId)).state).toBe('initialized');
-    await look(room, 3);
-    expect((await room.ended({ id: runId })).disposition).toBe('system_connect_error');
+    const harness = await held.harness.prepare();
+    says(harness, { status: 200, body: { sid: CALL, status: 'ringing' } });
+    const { runId } = await harness.start();
+    await look(harness, 1);
+    await look(harness, 2);
+    expect((await harness.run(runId)).state).toBe('initialized');
+    await look(harness, 3);
+    expect((await harness.ended({ id: runId })).disposition).toBe('system_connect_error');
   });
 
   it('gives its place back 30 s after it was answered, if no media come', async () => {
-    const room = await held.room.prepare();
-    says(room, { status: 200, body: { sid: CALL, status: 'in-progress' } });
-    const { runId } = await room.start();
-    await room.pickUp(runId);
-    await room.pass(29_000);
-    expect((await room.run(runId)).state).toBe('initialized');
-    await room.passThrough(() => questions(room).length === 1);
-    expect((await room.ended({ id: runId })).disposition).toBe('system_connect_error');
-    expect(room.hangUps).toHaveLength(1);
+    const harness = await held.harness.prepare();
+    says(harness, { status: 200, body: { sid: CALL, status: 'in-progress' } });
+    const { runId } = await harness.start();
+    await harness.pickUp(runId);
+    await harness.pass(29_000);
+    expect((await harness.run(runId)).state).toBe('initialized');
+    await harness.passThrough(() => questions(harness).length === 1);
+    expect((await harness.ended({ id: runId })).disposition).toBe('system_connect_error');
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('is hung up and closed when the provider says nothing either', async () => {
-    const room = await held.room.prepare();
-    says(room, { status: 500, body: {} });
-    const { runId } = await room.start();
-    await look(room, 1);
-    expect((await room.ended({ id: runId })).disposition).toBe('system_connect_error');
-    expect(room.hangUps).toHaveLength(1);
+    const harness = await held.harness.prepare();
+    says(harness, { status: 500, body: {} });
+    const { runId } = await harness.start();
+    await look(harness, 1);
+    expect((await harness.ended({ id: runId })).disposition).toBe('system_connect_error');
+    expect(harness.hangUps).toHaveLength(1);
   });
 
   it('is closed even if the store was away when it was looked up', async () => {

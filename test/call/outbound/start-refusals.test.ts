@@ -27,12 +27,12 @@ async function nothingHappened(harness: CallHarness): Promise<void> {
 
 describe('a start', () => {
   it('of an agent that is not valid is told everything that is wrong, and rings nobody', async () => {
-    const room = await held.room.prepare();
-    await room.at.sql(
+    const harness = await held.harness.prepare();
+    await harness.at.sql(
       `update workflow_versions set definition = jsonb_set(definition::jsonb, '{edges}',
         '[{"id":"x","source":"nowhere","target":"1","data":{"label":"a","condition":"b"}}]')::json`,
     );
-    for (const start of [room.start(), room.startTest()]) {
+    for (const start of [harness.start(), harness.startTest()]) {
       const error = await start.then(
         () => undefined,
         (reason: unknown) => reason,
@@ -46,17 +46,17 @@ describe('a start', () => {
         message: 'Source node nowhere does not exist',
       });
     }
-    await nothingHappened(room);
+    await nothingHappened(harness);
   });
 
   it.each(['   ', 'hello', '+1', '+', '+123456789012345678'])(
     'to %j is refused, as nobody can dial it',
     async (phoneNumber) => {
-      const room = await held.room.prepare();
+      const harness = await held.harness.prepare();
       const words = expect.stringContaining('phone_number cannot be dialled');
-      expect(await started(room, { phoneNumber })).toEqual(words);
-      expect(await tried(room, { phoneNumber })).toEqual(words);
-      await nothingHappened(room);
+      expect(await started(harness, { phoneNumber })).toEqual(words);
+      expect(await tried(harness, { phoneNumber })).toEqual(words);
+      await nothingHappened(harness);
     },
   );
 });
