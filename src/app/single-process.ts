@@ -71,15 +71,10 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     },
     log,
   );
+  const take = takeUpgrades(open, media);
   api.server.on('upgrade', (request, socket, head) => {
-    if (!isHttp11(request)) {
-      refuseUpgrade(socket, '400 Bad Request');
-      return;
-    }
-    const isTaken =
-      media.handleUpgrade(request, socket, head) ||
-      providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head));
-    if (!isTaken) refuseUpgrade(socket, '404 Not Found');
+    if (isHttp11(request)) take(request, socket, head);
+    else refuseUpgrade(socket, '400 Bad Request');
   });
   await api.listen({ host: config.host, port: config.port });
   await control.pbxLines.start();

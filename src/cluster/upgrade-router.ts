@@ -31,6 +31,13 @@ export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): Accept
   };
 }
 
+async function handOff(...wanted: Parameters<typeof handOffSocket>): Promise<void> {
+  if (await handOffSocket(...wanted)) return;
+  const { socket } = wanted[2];
+  refuseUpgrade(socket, '503 Service Unavailable');
+  socket.destroySoon(); // It is not read any more, so its end is not detected.
+}
+
 /** An upgrade is HTTP/1.1's (RFC 9110, 7.8), and names one host. Node's server checks neither for upgrades. */
 export function isHttp11({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   const names = rawHeaders.filter((_each, i) => i % 2 === 0);
@@ -38,7 +45,7 @@ export function isHttp11({ httpVersion, rawHeaders }: IncomingMessage): boolean 
   return httpVersion === '1.1' && hosts.length === 1;
 }
 
-/** Undefined if the path is nobody's. */
+/** Undefined for an unknown path. */
 export function workerOf(url: string, workers: UpgradeTargets): number | undefined {
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith(PBX_PATH)) return workers.ofApplication(path.slice(PBX_PATH.length));
