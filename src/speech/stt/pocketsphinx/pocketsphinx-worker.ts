@@ -68,8 +68,12 @@ const { taken }: SphinxData = workerData;
 const counter = new Int32Array(taken);
 const calls = new Map<number, Call>();
 
+/** Undefined until the first call: the model and the dictionary take about 130 MB and a second, which a gateway
+ *  without calls needs not. The first call opens it while it is set up; its audio waits in the queue. */
+let opened: Engine | undefined;
+
 const missing = missingLibraries();
-if (missing === undefined) serve(openEngine());
+if (missing === undefined) serve();
 else report({ kind: 'missing', reason: missing });
 
 function report(message: SphinxReport): void {
@@ -83,11 +87,12 @@ function openEngine(): Engine {
   return { dictionary, recognition, partials: createPartialDecoders(library, dictionary) };
 }
 
-function serve(engine: Engine): void {
+function serve(): void {
   port?.on('message', (request: SphinxRequest) => {
     if (request.kind === 'audio') Atomics.add(counter, 0, 1);
+    opened ??= openEngine(); // An error ends the thread, and its calls learn of it.
     try {
-      handle(engine, request);
+      handle(opened, request);
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown';
       forget(request.id);

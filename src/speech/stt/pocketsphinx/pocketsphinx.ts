@@ -18,7 +18,7 @@ import type { SphinxData, SphinxReport, SphinxRequest } from './pocketsphinx-wor
 export interface PocketSphinxOptions {
   log: Log;
   clock: Clock;
-  /** Threads; each serves many calls and needs about 90 MB. Default 1. */
+  /** Threads; each serves many calls and needs about 130 MB from its first call on. Default 1. */
   workers?: number;
   /** The threads' program; tests pass one that fails. */
   entry?: URL;

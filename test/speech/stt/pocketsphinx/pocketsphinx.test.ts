@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ulaw } from '../../../../src/audio/companding.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { createGrammarDecoder } from '../../../../src/speech/stt/pocketsphinx/grammar-decoder.ts';
@@ -46,6 +46,19 @@ async function openVoice() {
 }
 
 describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
+  it('takes the memory of its model with the first call, not at the start', async () => {
+    const residentMb = (): number => process.memoryUsage.rss() / 1_048_576;
+    const stt = await openSpeechToText({ service: 'pocketsphinx' }, means());
+    if (stt === undefined) throw new Error('pocketsphinx did not start');
+    const idleMb = residentMb();
+    const expectation = { closed: true, phrases: ['yes'], slots: [], boost: [] };
+    const { recognizer, errors } = openRecognizer(stt, expectation);
+    await vi.waitUntil(() => residentMb() - idleMb > 60, { timeout: 20_000 });
+    expect(errors).toEqual([]);
+    recognizer.close();
+    await stt.close();
+  });
+
   speechToTextContract('pocketsphinx', async () => {
     const voice = await openVoice();
     const stt = await openSpeechToText({ service: 'pocketsphinx' }, means());
