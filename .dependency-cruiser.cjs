@@ -328,7 +328,7 @@ const table = [
     ],
   ],
   // workflow/graph: an error that lists problems, as an example.
-  ['api/openapi', ['api/http', 'workflow/graph', 'std']],
+  ['api/openapi', ['api/http', 'telephony/registry', 'workflow/graph', 'std']],
   ['api/health', ['api/http', 'api/auth', 'model', 'std']],
   ['api/accounts', ['api/http', 'api/auth', 'store/accounts', 'model', 'std']],
   ['api/files', ['api/http', 'call/setup', 'store/files', 'model', 'std']],

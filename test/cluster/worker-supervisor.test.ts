@@ -67,7 +67,12 @@ describe('several workers', () => {
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const handedOff: Promise<boolean>[] = [];
     const server = createServer((socket) => {
-      const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
+      const request = Object.assign(new IncomingMessage(socket), {
+        url,
+        method: 'GET',
+        httpVersion: '1.1',
+        rawHeaders: ['Host', 'gw.example.com'],
+      });
       const head = Buffer.alloc(0);
       handedOff.push(handOffSocket(supervisor.link, 2, { request, socket, head }));
     });
@@ -91,7 +96,12 @@ describe('several workers', () => {
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const route = routeUpgrades(supervisor.link, { numbers: [1, 2], ofApplication: () => 1 });
     const server = createServer((socket) => {
-      const request = Object.assign(new IncomingMessage(socket), { url, method: 'GET' });
+      const request = Object.assign(new IncomingMessage(socket), {
+        url,
+        method: 'GET',
+        httpVersion: '1.1',
+        rawHeaders: ['Host', 'gw.example.com'],
+      });
       process.kill(pid, 'SIGSTOP');
       route(request, socket, Buffer.alloc(0));
       clock.after(300, () => process.kill(pid, 'SIGKILL')); // It has the socket in its channel then.

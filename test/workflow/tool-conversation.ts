@@ -78,7 +78,7 @@ export class ToolConversation extends Conversation {
   /** The call has begun, the greeting is heard and the caller has spoken. */
   constructor(
     content: WorkflowDefinition = shop,
-    initialContext = { name: 'Ana', callService: '+15550100' },
+    initialContext = { name: 'Ana', desk: '+15550100' },
     { tools = TOOLS, types = toolTypes }: { tools?: Tool[]; types?: readonly ToolType[] } = {},
   ) {
     const { offered } = offeredFunctions(parseGraph(content).nodes.values(), tools, types);

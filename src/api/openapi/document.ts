@@ -6,6 +6,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
+import { IGNORED_PROPERTIES } from '../../telephony/registry/configuration.ts';
 import { ERROR_CODES } from '../http/error-schema.ts';
 import { ErrorResponses } from './error-responses.ts';
 
@@ -113,10 +114,23 @@ function renamed(document: Json & { components: Json & { schemas: Json } }): Jso
   };
   const all = Object.entries(schemas).map(([name, each]) => [
     names.get(name) ?? name,
-    rename(each),
+    withIgnored(rename(each)),
   ]);
   const components = { ...document.components, schemas: Object.fromEntries(all) };
   return { ...document, paths: rename(document['paths']), components };
+}
+
+/** A schema with the properties that are taken and dropped, which the schema of the check does not have. */
+function withIgnored(schema: unknown): unknown {
+  if (!isObject(schema) || !isObject(schema[IGNORED_PROPERTIES])) return schema;
+  const { [IGNORED_PROPERTIES]: ignored, properties, ...rest } = schema;
+  return {
+    ...rest,
+    properties: {
+      ...(isObject(properties) ? properties : {}),
+      ...(isObject(ignored) ? ignored : {}),
+    },
+  };
 }
 
 function completeOperation(operation: Json, errors: ErrorResponses): void {

@@ -60,7 +60,7 @@ export async function createConfiguration(
   organizationId: string,
   wish: z.infer<typeof configurationCreate>,
 ): Promise<ConfigurationSummary> {
-  const { provider, from_numbers: _ignored, ...fields } = wish.config;
+  const { provider, ...fields } = wish.config;
   refuseStaleMask(provider, fields, {});
   const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
   await checkAddresses(deps, provider, credentials);

@@ -41,7 +41,7 @@ export function patchedCredentials(
 ): CredentialsPatch {
   const { provider, credentials } = stored;
   if (patch.provider !== provider) throw new GatewayError('CONFIGURATION_PROVIDER_FIXED');
-  const { provider: _same, from_numbers: _ignored, ...incoming } = patch;
+  const { provider: _same, ...incoming } = patch;
   refuseStaleMask(provider, incoming, credentials);
   const move = misdirected(provider, incoming, credentials);
   if (move !== undefined) {
@@ -55,7 +55,7 @@ export function patchedCredentials(
     const whole = { schema: configurationSchema, data: merged, part: 'body' as const };
     throw new RequestInvalid(validationItems(checked.error.issues, whole, ['config']));
   }
-  const { provider: _kept, from_numbers: _none, ...fields } = checked.data;
+  const { provider: _kept, ...fields } = checked.data;
   // Keys that the gateway keeps beside the fields are in no schema.
   const outcome: ProviderCredentials = { ...credentials, ...fields };
   return {

@@ -21,12 +21,16 @@ import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config
 import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
 import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
 
+/** Under which a schema names properties that are taken and dropped, for the API's description. */
+export const IGNORED_PROPERTIES = 'x-ignored-properties';
+
 /** Of old clients. Numbers are phone numbers of a configuration, with operations of their own. */
 const ignored = {
-  from_numbers: z
-    .unknown()
-    .optional()
-    .meta({ type: 'array', items: { type: 'string' }, description: 'Accepted and ignored.' }),
+  from_numbers: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Accepted and ignored.',
+  },
 };
 
 const schemaNames: Readonly<Record<ProviderName, string>> = {
@@ -51,19 +55,19 @@ function discriminator(kind: 'Request' | 'Update') {
 }
 
 function named(provider: ProviderName, kind: 'Request' | 'Update') {
-  return { id: `${schemaNames[provider]}Configuration${kind}` };
+  return { id: `${schemaNames[provider]}Configuration${kind}`, [IGNORED_PROPERTIES]: ignored };
 }
 
-/** A whole configuration: defaults filled in, unknown keys dropped. */
+/** A whole configuration: defaults filled in, unknown keys (`from_numbers` among them) dropped. */
 export const configurationSchema = z
   .discriminatedUnion('provider', [
-    ariConfig.extend(ignored).meta(named('ari', 'Request')),
-    cloudonixConfig.extend(ignored).meta(named('cloudonix', 'Request')),
-    plivoConfig.extend(ignored).meta(named('plivo', 'Request')),
-    telnyxConfig.extend(ignored).meta(named('telnyx', 'Request')),
-    twilioConfig.extend(ignored).meta(named('twilio', 'Request')),
-    vobizConfig.extend(ignored).meta(named('vobiz', 'Request')),
-    vonageConfig.extend(ignored).meta(named('vonage', 'Request')),
+    ariConfig.meta(named('ari', 'Request')),
+    cloudonixConfig.meta(named('cloudonix', 'Request')),
+    plivoConfig.meta(named('plivo', 'Request')),
+    telnyxConfig.meta(named('telnyx', 'Request')),
+    twilioConfig.meta(named('twilio', 'Request')),
+    vobizConfig.meta(named('vobiz', 'Request')),
+    vonageConfig.meta(named('vonage', 'Request')),
   ])
   .meta(discriminator('Request'));
 
@@ -71,13 +75,13 @@ export const configurationSchema = z
  *  optional one. Secrets may be masks: see `restoreMasked`. */
 export const configurationPatchSchema = z
   .discriminatedUnion('provider', [
-    ariConfigPatch.extend(ignored).meta(named('ari', 'Update')),
-    cloudonixConfigPatch.extend(ignored).meta(named('cloudonix', 'Update')),
-    plivoConfigPatch.extend(ignored).meta(named('plivo', 'Update')),
-    telnyxConfigPatch.extend(ignored).meta(named('telnyx', 'Update')),
-    twilioConfigPatch.extend(ignored).meta(named('twilio', 'Update')),
-    vobizConfigPatch.extend(ignored).meta(named('vobiz', 'Update')),
-    vonageConfigPatch.extend(ignored).meta(named('vonage', 'Update')),
+    ariConfigPatch.meta(named('ari', 'Update')),
+    cloudonixConfigPatch.meta(named('cloudonix', 'Update')),
+    plivoConfigPatch.meta(named('plivo', 'Update')),
+    telnyxConfigPatch.meta(named('telnyx', 'Update')),
+    twilioConfigPatch.meta(named('twilio', 'Update')),
+    vobizConfigPatch.meta(named('vobiz', 'Update')),
+    vonageConfigPatch.meta(named('vonage', 'Update')),
   ])
   .meta(discriminator('Update'));
 export type ProviderConfigurationPatch = z.infer<typeof configurationPatchSchema>;

@@ -202,7 +202,7 @@ describe('the tool that transfers the call', () => {
   });
 
   it('to nowhere is told to the model', () => {
-    const talk = new ToolConversation(undefined, { name: 'Ana', callService: '' }).calls('', [
+    const talk = new ToolConversation(undefined, { name: 'Ana', desk: '' }).calls('', [
       'front_desk',
     ]);
     expect(talk.said).toEqual([]);

@@ -129,7 +129,7 @@ describe('a call of one of several functions', () => {
   const talking = () =>
     new ToolConversation(
       content,
-      { name: 'Ana', callService: '' },
+      { name: 'Ana', desk: '' },
       { tools, types: typesWithServer },
     );
 
