@@ -1,5 +1,5 @@
 // GET and POST /organizations/telephony-config: the one configuration of older clients, which is the default one here.
-// Source: specification §9.4.
+// Source: specification §9.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';

@@ -127,11 +127,7 @@ describe('a call of one of several functions', () => {
     [edge('talk', 'done', { label: 'Done' })],
   );
   const talking = () =>
-    new ToolConversation(
-      content,
-      { name: 'Ana', desk: '' },
-      { tools, types: typesWithServer },
-    );
+    new ToolConversation(content, { name: 'Ana', desk: '' }, { tools, types: typesWithServer });
 
   it('reaches the function by its name, and its reply is read by the tool', () => {
     const talk = talking().calls('', ['shop__find_order', { query: '7' }]);
