@@ -364,6 +364,7 @@ const table = [
     'api/telephony',
     [
       'workflow/stored',
+      'api/auth',
       'api/http',
       'egress',
       'call/outbound',

@@ -4,8 +4,9 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Pbx } from '../../telephony/provider/pbx.ts';
+import type { Finding, Pbx } from '../../telephony/provider/pbx.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -17,6 +18,11 @@ import { configurationOf } from './configuration-routes.ts';
 const EXAMINATION_MS_MAX = 55_000;
 /** Concurrent checks, of all organizations. Each holds a few channels of a PBX. */
 const EXAMINATIONS_MAX = 10;
+/** Of one organization, and of all: more is a search for hosts and ports, or a burden for a PBX. */
+const OF_ORGANIZATION = { attemptsMax: 30, windowMs: 600_000 };
+const OF_ALL = { attemptsMax: 300, windowMs: 600_000 };
+/** The checks that connect, in the doctor's keys. */
+const CONNECTING: readonly string[] = ['http', 'tls', 'user'];
 /** Numbers whose way through the dialplan is looked at. */
 const NUMBERS_MAX = 50;
 
@@ -40,6 +46,8 @@ const examination = z
 export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
   /** Configurations that are being examined. */
   const running = new Set<string>();
+  const ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
+  const ofAll = new FailureLimiter(deps.clock, OF_ALL);
 
   api.post(
     '/organizations/telephony-configs/:config_id/examine',
@@ -59,6 +67,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
             'PROVIDER_NOT_BUILT',
             'EXAMINATION_UNSUPPORTED',
             'EXAMINATION_RUNNING',
+            'TOO_MANY_ATTEMPTS',
           ),
         },
       },
@@ -71,6 +80,8 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
       if (running.size >= EXAMINATIONS_MAX) {
         throw new GatewayError('QUEUE_FULL', { queue: 'examinations' });
       }
+      ofOrganization.count(organizationId);
+      ofAll.count('all');
       running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, EXAMINATION_MS_MAX, 'examination');
       try {
@@ -85,13 +96,38 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
           },
           deadline.signal,
         );
-        return { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings };
+        const ok = findings.every(({ verdict }) => verdict !== 'fail');
+        if (!deps.access.isSignUpOpen || isAsterisk(findings)) return { ok, findings };
+        deps.log.info({ configurationId: stored.id, findings }, 'PBX not found by an examination');
+        return { ok, findings: [...findings.filter(isOfAddress), NO_ASTERISK] };
       } finally {
         deadline.done();
         running.delete(stored.id);
       }
     },
   );
+}
+
+/** While anyone may sign up, all that is not an Asterisk with this user looks alike: an examination that named closed
+ *  ports, silent hosts and other services would be a port scanner. */
+const NO_ASTERISK: Finding = {
+  key: 'connection',
+  title: 'Connection',
+  verdict: 'fail',
+  message: 'No Asterisk answers at the address with this user and password.',
+  advice:
+    "Check address, port, http.conf and ari.conf from a machine that reaches the PBX; the gateway's log has the details.",
+};
+
+/** Its user was accepted, or nothing was connected to. */
+function isAsterisk(findings: readonly Finding[]): boolean {
+  return findings
+    .filter(({ key }) => CONNECTING.includes(key))
+    .every(({ verdict }) => verdict === 'pass' || verdict === 'warn');
+}
+
+function isOfAddress({ key }: Finding): boolean {
+  return key === 'address';
 }
 
 /** Throws PROVIDER_NOT_BUILT, EXAMINATION_UNSUPPORTED. */

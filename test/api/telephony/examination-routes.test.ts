@@ -12,12 +12,14 @@ const ROOT = '/api/v1/organizations/telephony-configs';
 const ari = new FakePbx(new FakeClock(), () => {
   throw new Error('nobody calls');
 });
-const { call, ok, stranger, test } = withApi(() => ({
+const served = withApi(() => ({
   providerByName: (name) => {
     if (name === 'ari') return ari;
-    return name === 'twilio' ? createTwilioProvider({ clock: test.clock }) : undefined;
+    return name === 'twilio' ? createTwilioProvider({ clock: served.test.clock }) : undefined;
   },
 }));
+
+const { call, ok, stranger, test } = served;
 
 const passed: Finding = {
   key: 'http',
@@ -132,5 +134,45 @@ describe('the examination of a PBX', () => {
     expect((await call('POST', `${ROOT}/${ids[10]}/examine`)).status).toBe(503);
     resolve();
     for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+  });
+
+  it('does not name what answers instead of an Asterisk while anyone may sign up', async () => {
+    const outcomes = ['Nothing listens there.', 'It does not answer.', 'No HTTP is spoken there.'];
+    const id = await create(pbxConfig, 'scanned');
+    const address = { ...passed, key: 'address' };
+    const seen = new Set<string>();
+    Object.assign(served.deps.access, { isSignUpOpen: true });
+    for (const message of outcomes) {
+      findings = async () => [
+        address,
+        { ...passed, verdict: 'fail', message, advice: null },
+        { ...passed, key: 'tls', verdict: 'skip', message: 'HTTP comes first.' },
+        { ...passed, key: 'modules', verdict: 'skip', message: 'The user comes first.' },
+      ];
+      seen.add(JSON.stringify((await call('POST', `${ROOT}/${id}/examine`)).body));
+    }
+    findings = async () => [passed, { ...passed, key: 'media', verdict: 'fail', message: 'mute' }];
+    const { body } = await call('POST', `${ROOT}/${id}/examine`);
+    Object.assign(served.deps.access, { isSignUpOpen: false });
+    expect([...seen].map((text) => JSON.parse(text))).toEqual([
+      { ok: false, findings: [address, expect.objectContaining({ key: 'connection' })] },
+    ]);
+    expect(body.findings).toHaveLength(2);
+  });
+
+  it('429 after 30 in ten minutes by one organization; another is not kept waiting', async () => {
+    const id = await create(pbxConfig, 'often');
+    const { apiKey } = await stranger();
+    let status = 200;
+    let examinations = 0;
+    for (; status === 200 && examinations < 40; examinations++) {
+      ({ status } = await call('POST', `${ROOT}/${id}/examine`));
+    }
+    expect(status).toBe(429);
+    expect(asked.length).toBeLessThanOrEqual(30);
+    const theirs = { name: 'theirs', config: { ...pbxConfig, app_name: 'other' } };
+    const made = await call('POST', ROOT, { key: apiKey, body: theirs });
+    const other = await call('POST', `${ROOT}/${made.body.id}/examine`, { key: apiKey });
+    expect(other.status).toBe(200);
   });
 });
