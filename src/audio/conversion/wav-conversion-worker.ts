@@ -29,6 +29,9 @@ function convert(bytes: Uint8Array): Converted {
 }
 
 function pcmOf(bytes: Uint8Array): Converted {
+  if (!/^(RIFF|RIFX|RF64)[^]{4}WAVE/.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'))) {
+    return { reason: 'it does not begin with RIFF and WAVE' };
+  }
   const file = new wavefile.WaveFile(bytes);
   const { audioFormat, numChannels, sampleRate } = file.fmt as Format;
   const isAdpcm = audioFormat === FORMAT_IMA_ADPCM;
