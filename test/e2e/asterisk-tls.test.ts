@@ -77,7 +77,11 @@ it('a call is held over https and wss with a certificate of an authority that th
 }, 60_000);
 
 it.each<[string, CertificateFacts, string]>([
-  ['that nobody known has signed', { names: ['localhost'] }, 'nobody whom the gateway knows'],
+  [
+    'of an unknown authority',
+    { names: ['localhost'] },
+    'an authority that the gateway does not know',
+  ],
   ['that has expired', { names: ['localhost'], authority, until: 2_021 }, 'has expired'],
   ['for another name', { names: ['pbx.example.com'], authority }, 'for another name'],
 ])(

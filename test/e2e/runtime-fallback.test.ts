@@ -18,6 +18,7 @@ const BROKEN = [
   '1 shared-reads',
   '1 thread-priority',
   'api event-loop-watchdog',
+  'supervisor event-loop-watchdog',
   'supervisor listen-handle',
 ];
 
