@@ -29,7 +29,9 @@ function convert(bytes: Uint8Array): Converted {
 }
 
 function pcmOf(bytes: Uint8Array): Converted {
-  if (!/^(RIFF|RIFX|RF64)[\s\S]{4}WAVE/.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'))) {
+  if (
+    !/^(RIFF|RIFX|RF64)[\s\S]{4}WAVE/.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'))
+  ) {
     return { reason: 'it does not begin with RIFF and WAVE' };
   }
   const file = new wavefile.WaveFile(bytes);
