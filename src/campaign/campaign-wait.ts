@@ -1,4 +1,4 @@
-// Why a campaign that was started calls nobody just now, in words for people: what the dispatcher goes by, looked at
+// Why a started campaign places no call at the moment, in words for people: what the dispatcher goes by, looked at
 // once. It changes nothing; limits and hours may have changed before the dispatcher looks.
 
 import { type Campaign, type CampaignWait, PROBE_MS } from '../model/campaign.ts';

@@ -198,7 +198,7 @@ export class Dispatcher {
     this.#deps.log.info({ campaignId, reason, until }, 'campaign waits');
   }
 
-  /** Dials whose telephone may ring, of which the store could not be told. */
+  /** Dials whose telephone may ring, and whose result is not stored yet. */
   async #noteSent(): Promise<void> {
     for (const [attemptId, how] of this.#sent) {
       if (!this.#mine.has(attemptId)) await this.#noteCall(attemptId, how);

@@ -10,9 +10,9 @@ import type { IpcChannel } from './ipc-channel.ts';
 import { processName } from './ipc-message.ts';
 
 /** A process that is too busy to answer is omitted. */
-const TELL_MS_MAX = 1_000;
+const REPLY_MS_MAX = 1_000;
 
-const told = z.array(z.looseObject({ name: z.string() }));
+const metricList = z.array(z.looseObject({ name: z.string() }));
 
 /** Answers requests for this process's metrics. */
 export function shareMetrics(link: IpcChannel, registry: Registry): void {
@@ -26,13 +26,13 @@ export async function aggregateMetrics(
 ): Promise<string> {
   const asked = others.map(async (worker) => {
     try {
-      return told.parse(await link.request(worker, 'figures', {}, TELL_MS_MAX));
+      return metricList.parse(await link.request(worker, 'figures', {}, REPLY_MS_MAX));
     } catch (error) {
-      log.warn({ err: error, worker }, 'a process told no figures');
+      log.warn({ err: error, worker }, 'a process reported no metrics');
       return [];
     }
   });
-  const own = told.parse(await labelled(link, registry));
+  const own = metricList.parse(await labelled(link, registry));
   const all = [own, ...(await Promise.all(asked))];
   // No two processes have a series in common, so nothing is added up.
   const kept = all.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' })));

@@ -183,8 +183,8 @@ export class CallAudio {
     return isQueued;
   }
 
-  /** Starts or stops a ring-back tone in the agent's pauses; the caller hears its end within 60 ms. No event
-   *  reports it. */
+  /** Starts or stops a ring-back tone in the agent's pauses. It ends on the wire within 60 ms of the stop and emits no
+   *  event. */
   ring(on: boolean): void {
     this.#agent.ring(on);
   }

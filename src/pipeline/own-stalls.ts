@@ -1,4 +1,4 @@
-// When a caller left whose media ended while this process stood still (stopped, starved, swapped out): what came
+// When a caller left whose media ended while this process was suspended (stopped, starved, swapped out): what came
 // meanwhile, and the end itself, is read after the stall. No call is ended here, and nothing is dropped.
 
 /** Turns of a call are 80 ms apart at most; a busy process misses some. */

@@ -1,5 +1,5 @@
-// What the operator learns of a self-test of runtime/: one warning and a gauge for each feature that does not do
-// on this Node what it promises, and was replaced by the plain way.
+// The report of a self-test of runtime/ for the operator: one warning and a gauge for each feature that does not work on
+// this Node as it should, and was replaced by its plain fallback.
 
 import type { Log } from '../log.ts';
 import { runtimeFallback } from '../metrics/metrics.ts';

@@ -1,5 +1,5 @@
 // How long calls were of which the gateway did not see the end: its worker is killed, all of it is killed and
-// started again later, or it stands still while callers leave.
+// started again later, or is suspended while callers leave.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const TALK_MS = 9_000;
 const LOST_S_MAX = 1.5;
 /** From one end of the line to the other, on a busy machine. */
 const WAY_S_MAX = 0.7;
-/** The supervisor kills a worker that stands still for longer than 15 s. */
+/** The supervisor kills a worker that is suspended for longer than 15 s. */
 const STILL_MS = 8_000;
 
 const served = z.object({ msg: z.literal('a worker serves'), worker: z.string(), pid: z.number() });

@@ -7,7 +7,7 @@ import { isObject } from '../../std/json.ts';
 import { recordedSeconds } from '../../store/files/recording-tracks.ts';
 import { type RunClosingDeps, type RunEnding, recordingKey } from './run-closing.ts';
 
-/** `durationS` is left out if nobody has talked. */
+/** `durationS` is absent for a call without audio. */
 export type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
 
 /** Events that need a caller on the line. Others follow for seconds after one has left. */

@@ -95,7 +95,7 @@ export class MediaAdmissions {
 
   async #begin(plan: CallPlan, isAnswered: boolean): Promise<BegunSession | Refused> {
     const begun = await this.#deps.starts.begin(plan, isAnswered).catch((error: unknown) => {
-      // Its media were refused for this, and nobody else knows of the call.
+      // Its media were refused for this, and no other process knows the call.
       void this.#deps.unconnected.fail(plan, error);
       throw error;
     });

@@ -29,7 +29,7 @@ export class LiveWatchers {
   /** By run; the number of event streams bounds it. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  /** Those that somebody watches. */
+  /** Runs with a subscriber. */
   get runIds(): string[] {
     return [...this.#watchers.keys()];
   }

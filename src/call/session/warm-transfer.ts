@@ -1,5 +1,5 @@
-// The announcement of a warm transfer: tells the destination who calls and why, repeatedly, until it accepts or
-// refuses the call. Its speech is not recognised: it uses keys, or hangs up.
+// The announcement of a warm transfer: plays the caller's name and reason to the destination, repeatedly, until it accepts
+// or refuses the call. Its speech is not recognised: it uses keys, or hangs up.
 
 import { codecByName } from '../../codec/registry.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';

@@ -1,5 +1,5 @@
-// API keys as whoever may read the machine's data sees them: of all organizations, without a key to ask by. For the
-// command `patchbay keys`.
+// API keys of all organizations, without authentication: for the command `patchbay keys`, which needs read access to the
+// data folder or the database.
 
 import type { StoreContext } from '../db/store-context.ts';
 import type { AccountRepository, ApiKey } from './accounts.ts';

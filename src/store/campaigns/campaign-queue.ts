@@ -7,7 +7,7 @@ import type { StoreContext } from '../db/store-context.ts';
 export interface CampaignQueue {
   /** Attempts that have not ended. */
   openAttempts: number;
-  /** When the next contact is due; undefined if nobody waits to be called. */
+  /** When the next contact is due; undefined if no contact waits. */
   firstDueAt: Date | undefined;
   /** Dials in a row that its provider has failed, while the campaign waits for it. */
   providerFaults: number;

@@ -106,7 +106,7 @@ export async function updateCampaign(
   patch: Partial<CampaignSettings> & { name?: string },
 ): Promise<Campaign | undefined> {
   const from = LIVING;
-  // An empty patch is a statement too: it tells whether the campaign may be changed.
+  // Also runs with an empty patch: its result shows whether the campaign may be changed.
   return change(
     context,
     { organizationId, id, from },
@@ -170,7 +170,7 @@ export async function markCampaignResumed(
   );
 }
 
-/** Not ended yet: to `cancelled`. Calls that run go on; nobody else is called, and the file is read no further. */
+/** Not ended yet: to `cancelled`. Running calls continue; no further contact is called, and the file is read no further. */
 export async function markCampaignCancelled(
   context: StoreContext,
   organizationId: string,

@@ -15,7 +15,7 @@ const LEASE_MS = 30_000;
 const MISSED_MS = 30_000;
 /** The node that has the file may be away for repair, not for ever. */
 const MISSED_MS_MAX = 86_400_000;
-/** Contacts that are deleted at a time, so that nobody waits long for the engine. */
+/** Contacts of one delete statement, so that other connections do not wait long for the engine. */
 const DELETED_MAX = 2_000;
 
 /** The oldest campaign with an unread file that no process reads, of any organization; paused ones too. The

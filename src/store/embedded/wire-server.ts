@@ -1,7 +1,7 @@
-// Lets many connections take turns at the one session of the embedded engine. A connection owns the
-// engine from its first message until the engine is ready outside a transaction; the others wait in a
-// priority queue (turn-queue.ts). Whoever leaves in the middle is rolled back. No authentication: the
-// socket lies in a folder that only its owner may enter.
+// Multiplexes many connections onto the one session of the embedded engine. A connection owns the engine from its
+// first message until the engine is ready outside a transaction; the others wait in a priority queue (turn-queue.ts).
+// The server rolls back the transaction of a connection that closes inside it. No authentication: only the owner of
+// the socket's folder may enter it.
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { type Clock, nextTick, type Timer } from '../../std/clock.ts';

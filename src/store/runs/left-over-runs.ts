@@ -35,7 +35,8 @@ export class LeftOverRuns {
     this.#seen = await this.#look();
     const { db, node, epoch } = this.#context;
     const rows = await db.transaction().execute(async (tx) => {
-      // Whoever reports at this moment waits here, and learns that it is dead: it may not keep runs that are taken.
+      // The row lock holds back a node that reports at this moment: it reports after its row is gone, and so keeps no
+      // run that is taken here.
       await sql`
         delete from nodes where (name, epoch) is distinct from (${node}, ${epoch}::bigint)
           and not (${this.#isLiving(before)})`.execute(tx);

@@ -1,4 +1,4 @@
-// Fencing: a process that was declared dead while it stood still may have lost runs to another, which has closed them.
+// Fencing: a process that was declared dead while it was suspended may have lost runs to another, which has closed them.
 // What it still has to say about these is refused; its other runs are its own as before.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';

@@ -260,7 +260,7 @@ export function restoreMasked(
 /** What a mask looks like; no provider's secret does. */
 const MASK = /^\*{4,}.{0,4}$/s;
 
-/** The first secret that is a mask of another secret than the stored one: shown before a change, or to somebody else. */
+/** The first secret that is a mask of another secret than the stored one: shown before a change, or to another user. */
 export function staleMask(
   provider: ProviderName,
   incoming: ProviderCredentials,

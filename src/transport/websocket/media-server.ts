@@ -50,7 +50,7 @@ export interface MediaServerOptions {
   /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Whether a call waits for exactly this path: its socket does not wait among those of strangers. Default: none. */
+  /** Whether a call waits for exactly this path: its socket is not counted among those of unknown clients. Default: none. */
   isExpected?: (path: MediaPath) => boolean;
   /** Endpoints whose path names no run, by the word in its place. Default: none. */
   endpoints?: ReadonlyMap<string, MediaEndpoint>;

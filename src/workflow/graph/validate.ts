@@ -17,7 +17,7 @@ import { edgeFunctionName } from './edge-function.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
 
-/** A longer list helps nobody. */
+/** A longer list does not help a reader. */
 const PROBLEMS_MAX = 100;
 
 export interface ValidateOptions {

@@ -1,4 +1,4 @@
-// What the kernel kept of a call's audio while the process stood still.
+// The audio of a call that the kernel buffered while the process was suspended.
 
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';

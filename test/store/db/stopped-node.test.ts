@@ -1,4 +1,4 @@
-// A node that stands still for so long that another declares it dead (a stopped virtual machine, SIGSTOP), and goes on:
+// A node that is suspended for so long that another declares it dead (a stopped virtual machine, SIGSTOP), and resumes:
 // it has lost the calls that the other took meanwhile, and no more than these.
 
 import { type ChildProcess, fork } from 'node:child_process';

@@ -90,7 +90,7 @@ function openEngine(): Engine {
 function serve(): void {
   port?.on('message', (request: SphinxRequest) => {
     if (request.kind === 'audio') Atomics.add(counter, 0, 1);
-    opened ??= openEngine(); // An error ends the thread, and its calls learn of it.
+    opened ??= openEngine(); // An error ends the thread, which fails its calls.
     try {
       handle(opened, request);
     } catch (error) {

@@ -1,5 +1,5 @@
 // From where PBXs have proved themselves: by a login, or by the id of a media channel that nobody else knows. Their
-// sockets keep room when strangers open many. In memory: a PBX proves itself again after a start.
+// sockets keep room when unknown clients open many. In memory: a PBX proves itself again after a start.
 
 import { clientName } from '../../../std/client-address.ts';
 

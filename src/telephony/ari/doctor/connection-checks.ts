@@ -117,7 +117,7 @@ function unreached(account: AriAccount, error: unknown): CheckOutcome {
   if (known !== undefined) return known;
   return fail(
     connectionFault(account, cause).message,
-    'http show status, on Asterisk, tells where its HTTP server listens.',
+    'http show status, on Asterisk, shows where its HTTP server listens.',
   );
 }
 
@@ -183,7 +183,7 @@ function tlsFaultOf(account: AriAccount, error: unknown): CheckOutcome | undefin
   if (word === 'CERT_NOT_YET_VALID') {
     return fail(
       `The certificate of ${host} is not valid yet.`,
-      'Set the clocks of the gateway and of whoever made the certificate.',
+      'Set the clocks of the gateway and of the machine that made the certificate.',
     );
   }
   if (word === 'ERR_TLS_CERT_ALTNAME_INVALID') {
