@@ -4,7 +4,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors/gateway-error.ts';
-import { OPENAI_MODEL, OPENAI_URL, VOICES } from './model/speech-services.ts';
+import { OPENAI_MODEL, OPENAI_URL } from './model/speech-services/llm.ts';
+import { VOICES } from './model/speech-services/tts.ts';
 
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;

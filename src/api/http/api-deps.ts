@@ -7,7 +7,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallService } from '../../call/call-service.ts';
 import type { Log } from '../../log.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import type { SpeechServiceNames } from '../../model/speech-services.ts';
+import type { SpeechServiceNames } from '../../model/speech-services/services.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';

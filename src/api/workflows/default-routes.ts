@@ -1,7 +1,7 @@
 // What an agent runs on if nothing else is said: services and settings. Takes no key. Source: contract §3.5.
 
 import { z } from 'zod';
-import { services } from '../../model/speech-services.ts';
+import { services } from '../../model/speech-services/services.ts';
 import { workflowConfigurations } from '../../model/workflow.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';

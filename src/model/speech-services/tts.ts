@@ -1,0 +1,11 @@
+// The voices of this version: one schema per provider, the source of its type, check, form and mask.
+
+import { z } from 'zod';
+
+export const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'] as const;
+
+const flite = z
+  .object({ provider: z.literal('flite'), voice: z.enum(VOICES).default('slt') })
+  .describe('Speaks English on this machine.');
+
+export const ttsServices = { flite } as const;
