@@ -257,6 +257,18 @@ export const serviceSeconds = new Histogram({
   buckets: [0.01, 0.02, ...LATENCY_SECONDS],
   registers,
 });
+export const serviceFaults = new Counter({
+  name: 'patchbay_service_faults_total',
+  help: 'Faults of speech and model services, by job (stt, tts, llm), service and kind',
+  labelNames: ['job', 'service', 'kind'] as const,
+  registers,
+});
+export const serviceCircuit = new Gauge({
+  name: 'patchbay_service_circuit_open',
+  help: '1 while calls do not use a speech service because it failed',
+  labelNames: ['service'] as const,
+  registers,
+});
 export const modelTokens = new Counter({
   name: 'patchbay_model_tokens_total',
   help: 'Tokens used by language models',

@@ -2,19 +2,37 @@
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { ServiceUsage } from '../service/service-means.ts';
+
+/** Milliseconds from the first sample that the recogniser was given. */
+export interface RecognizedWord {
+  word: string;
+  startMs: number;
+  endMs: number;
+}
 
 export interface RecognizedWords {
   /** Lower or mixed case as the service returns it; empty if nothing was recognised. */
   text: string;
   /** 0..1, or null where the service has none. */
   confidence: number | null;
+  /** Undefined where the service has no times. */
+  words?: readonly RecognizedWord[] | undefined;
+  /** BCP 47, where the service detects it. */
+  language?: string | undefined;
 }
+
+/** A turn as the service sees it. `eager-end`: probably over, with these words; `resumed`: it was not. */
+export type VendorTurn = 'started' | 'eager-end' | 'resumed' | 'ended';
 
 export interface RecognizerListener {
   onPartial(words: RecognizedWords): void;
   /** The answer to `finalize`, exactly once; services with their own endpointing may also send it unasked. */
   onFinal(words: RecognizedWords): void;
-  /** The recogniser has failed for good; the call goes on with the keypad. */
+  /** Of services that declare `ownTurns`. The words of `ended` come in `onFinal`, before this. */
+  onTurn?(turn: VendorTurn, words: RecognizedWords): void;
+  onUsage?(usage: ServiceUsage): void;
+  /** The recogniser has failed for good and must not be used any more. */
   onError(error: GatewayError): void;
 }
 
@@ -23,23 +41,44 @@ export interface Recognizer {
   push(frame: Int16Array): void;
   /** The VAD detected the start of speech. Gated recognisers start here, with the 500 ms before it. */
   speechStarted(): void;
+  /** The VAD detected the end of speech: audio that waits for a full packet goes out. */
+  speechStopped?(): void;
   /** Asks for the final words since `speechStarted`. */
   finalize(): void;
   /** Expected input from the next utterance on. */
   expect(expectation: ExpectedInput): void;
+  /** BCP 47, from now on; without effect where the service cannot. */
+  setLanguage?(language: string): void;
   close(): void;
+}
+
+export interface SttCapabilities {
+  /** Whether it has partial results. */
+  interimWords: boolean;
+  /** Final words come within this time after `finalize` at the 99th percentile. */
+  finalMsP99: number;
+  /** It recognises the phrases of the expected input only, nothing else. Default: false. */
+  closedOnly?: boolean;
+  /** `answered`: an exact answer; `by-silence`: the service ends an utterance by its own endpointing only. Default:
+   *  answered. */
+  finalize?: 'answered' | 'by-silence';
+  /** Whether the service decides when a turn ends, and whether early. Default: none. */
+  ownTurns?: 'none' | 'ends' | 'eager';
+  /** It gets speech only, not the silence between. Default: false. */
+  gated?: boolean;
+  /** The longest session; the fallback opens the next one in a pause before that. */
+  sessionMsMax?: number;
+  /** How much faster than real time replayed audio may come. Default: 1.8. */
+  replaySpeedMax?: number;
 }
 
 export interface SpeechToText {
   readonly name: string;
   readonly model: string;
-  readonly capabilities: {
-    /** Whether it has partial results. */
-    interimWords: boolean;
-    /** Final words come within this time after `finalize` at the 99th percentile. */
-    finalMsP99: number;
-  };
+  readonly capabilities: SttCapabilities;
   /** Never throws: failures go to the listener, after this has returned. */
   open(expectation: ExpectedInput, listener: RecognizerListener): Recognizer;
+  /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
+  prepare?(): void;
   close(): Promise<void>;
 }

@@ -1,5 +1,8 @@
 // Text to speech: the interface of synthesisers.
 
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { ServiceUsage } from '../service/service-means.ts';
+
 export interface SpeechRequest {
   /** One sentence or clause, plain text. */
   text: string;
@@ -7,7 +10,7 @@ export interface SpeechRequest {
   voice: string | undefined;
 }
 
-/** Word timings are milliseconds from the start of this request's audio. */
+/** Word timings are milliseconds from the start of this request's or utterance's audio. */
 export interface WordTiming {
   word: string;
   startMs: number;
@@ -19,6 +22,26 @@ export interface SpeechListener {
   onAudio(samples: Int16Array): void;
   /** Optional; may come before or after the audio they describe. */
   onWords(words: readonly WordTiming[]): void;
+  onUsage?(usage: ServiceUsage): void;
+}
+
+export interface UtteranceListener extends SpeechListener {
+  /** All audio has been delivered. Nothing follows. */
+  onDone(): void;
+  /** Nothing follows. */
+  onError(error: GatewayError): void;
+}
+
+/** An utterance of the agent whose text comes in pieces; the service keeps its prosody across them. After `cancel`,
+ *  the listener gets nothing more. */
+export interface SpeechStream {
+  /** A clause or sentence, plain text. */
+  push(text: string): void;
+  /** What was pushed is spoken now, without waiting for more text. */
+  flush(): void;
+  /** No more text. */
+  end(): void;
+  cancel(): void;
 }
 
 export interface TextToSpeech {
@@ -27,5 +50,10 @@ export interface TextToSpeech {
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when aborted,
    *  after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;
+  /** One utterance of the agent, for services that take text in pieces. Never throws: failures go to the listener,
+   *  after this has returned. Undefined: each sentence is a request of its own. */
+  stream?(voice: string | undefined, listener: UtteranceListener): SpeechStream;
+  /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
+  prepare?(): void;
   close(): Promise<void>;
 }

@@ -4,11 +4,11 @@
 import { WebSocket } from 'ws';
 import { createEgress, type Egress } from '../../../egress/egress-rule.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
+import { PingWatchdog } from '../../../std/ping-watchdog.ts';
 import type { Random } from '../../../std/random.ts';
 import { type AriAccount, basicAuth, restUrl } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault, refusalFault } from './connection-fault.ts';
-import { PingWatchdog } from './ping-watchdog.ts';
 
 /** The first and the longest pause, and the time after which a link counts as stable. */
 const PAUSE_MS = 500;

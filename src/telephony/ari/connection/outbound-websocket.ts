@@ -8,12 +8,12 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { mediaFaults } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
+import { PingWatchdog } from '../../../std/ping-watchdog.ts';
 import { PBX_PATH } from '../../provider/pbx.ts';
 import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.ts';
 import { type AriAccount, basicAuth } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
-import { PingWatchdog } from './ping-watchdog.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
 /** Asterisk reads data that arrives with the answer to its upgrade into a buffer, and does not process it before

@@ -1,20 +1,25 @@
-// Watchdog for a half-open socket: Asterisk answers pings and sends none. Source: asterisk §4.
+// Watchdog for a half-open websocket: the peer answers pings, and may send nothing else for a long time.
 
-import type { WebSocket } from 'ws';
-import type { Clock, Timer } from '../../../std/clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 const PING_MS = 10_000;
 const PONG_MS_MAX = 8_000;
 
+/** The part of a websocket that is used here. */
+export interface PingedSocket {
+  ping(): void;
+  on(event: 'pong', listener: () => void): unknown;
+}
+
 export class PingWatchdog {
-  readonly #socket: WebSocket;
+  readonly #socket: PingedSocket;
   readonly #clock: Clock;
   readonly #onDead: () => void;
   #hasPong = true;
   #timer: Timer;
 
   /** For an open socket. `onDead` is called at most once. */
-  constructor(socket: WebSocket, clock: Clock, onDead: () => void) {
+  constructor(socket: PingedSocket, clock: Clock, onDead: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#onDead = onDead;

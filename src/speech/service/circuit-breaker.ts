@@ -1,0 +1,87 @@
+// Circuit breakers of speech services: one for each service, address and key. A service that failed is not tried again
+// for a while, so that calls do not wait for it one by one; then one call tries it.
+
+import { serviceCircuit } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { ServiceFault } from './service-fault.ts';
+
+/** Opens after so many transient faults within the time, or one permanent fault. */
+const FAULTS_MAX = 3;
+const FAULTS_MS = 60_000;
+/** First pause; doubled with each failed probe. */
+const OPEN_MS = 15_000;
+const OPEN_MS_MAX = 300_000;
+/** Nothing changes by itself; a new key has a circuit of its own. */
+const PERMANENT_MS = 300_000;
+/** A rate limit without a wait of its own. */
+const RATE_MS = 10_000;
+/** A probe that reported nothing after so long counts as failed. */
+const PROBE_MS_MAX = 30_000;
+
+export type CircuitState = 'closed' | 'open' | 'half-open';
+
+export class CircuitBreaker {
+  readonly #clock: Clock;
+  readonly #service: string;
+  /** Monotonic times of faults while closed, oldest first; at most `FAULTS_MAX`. */
+  #faults: number[] = [];
+  #opensUntil: number | undefined;
+  #pauseMs = OPEN_MS;
+  #probeSince: number | undefined;
+
+  constructor(options: { clock: Clock; service: string }) {
+    this.#clock = options.clock;
+    this.#service = options.service;
+  }
+
+  get state(): CircuitState {
+    if (this.#opensUntil === undefined) return 'closed';
+    return this.#clock.monotonicMs() < this.#opensUntil ? 'open' : 'half-open';
+  }
+
+  /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
+  admit(): boolean {
+    const { state } = this;
+    if (state !== 'half-open') return state === 'closed';
+    const now = this.#clock.monotonicMs();
+    if (this.#probeSince !== undefined && now - this.#probeSince < PROBE_MS_MAX) return false;
+    this.#probeSince = now;
+    return true;
+  }
+
+  /** The service did its work. */
+  succeeded(): void {
+    if (this.#opensUntil !== undefined && this.#probeSince === undefined) return;
+    this.#faults = [];
+    this.#opensUntil = undefined;
+    this.#probeSince = undefined;
+    this.#pauseMs = OPEN_MS;
+    serviceCircuit.set({ service: this.#service }, 0);
+  }
+
+  failed(fault: ServiceFault): void {
+    // The longest session is over: no fault of the service.
+    if (fault.kind === 'session') return;
+    const now = this.#clock.monotonicMs();
+    if (fault.isPermanent) this.#open(now + PERMANENT_MS);
+    else if (fault.kind === 'rate') this.#open(now + (fault.retryAfterMs ?? RATE_MS));
+    else if (this.#opensUntil !== undefined) this.#probeFailed(now);
+    else {
+      this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now];
+      if (this.#faults.length >= FAULTS_MAX) this.#open(now + this.#pauseMs);
+    }
+  }
+
+  #probeFailed(now: number): void {
+    if (this.#probeSince === undefined) return;
+    this.#pauseMs = Math.min(OPEN_MS_MAX, this.#pauseMs * 2);
+    this.#open(now + this.#pauseMs);
+  }
+
+  #open(untilMs: number): void {
+    this.#opensUntil = untilMs;
+    this.#probeSince = undefined;
+    this.#faults = [];
+    serviceCircuit.set({ service: this.#service }, 1);
+  }
+}

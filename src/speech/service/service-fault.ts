@@ -1,0 +1,172 @@
+// Faults of speech and language services, classified: one class of error for every client, so that the fallback can
+// decide what to do without knowing a service. Clients never retry by themselves.
+
+import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+
+export type ServiceJob = 'stt' | 'tts' | 'llm';
+
+/**
+ * - `auth`: the key is refused; `forbidden`: the key may not use this model, region or plan;
+ * - `request`: the configuration is wrong (unknown voice, model, parameter); `quota`: the account is used up;
+ * - `rate`: too many requests or sessions of this key; `overload`: the service cannot serve now;
+ * - `network`: DNS, TCP, TLS, a connection that broke; `timeout`: no sign of life within our deadline;
+ * - `protocol`: the service sent what its protocol does not have; `session`: its longest session is over.
+ */
+export type FaultKind =
+  | 'auth'
+  | 'forbidden'
+  | 'request'
+  | 'quota'
+  | 'rate'
+  | 'overload'
+  | 'network'
+  | 'timeout'
+  | 'protocol'
+  | 'session';
+
+export interface FaultDetails {
+  /** The service's words, or ours. Cut to `DETAIL_CHARACTERS_MAX`, with the secrets of `redact` removed. Services may
+   *  quote what the agent says: it is for the owner of the call, not for the process's log. */
+  detail: string;
+  /** HTTP status, or close code of a websocket. */
+  status?: number | undefined;
+  /** The service's own code. */
+  vendorCode?: string | undefined;
+  retryAfterMs?: number | undefined;
+  /** Text that must not appear: keys and tokens. */
+  redact?: readonly string[];
+  cause?: unknown;
+}
+
+const DETAIL_CHARACTERS_MAX = 300;
+/** Nothing changes until the configuration or the account does: a retry is of no use. */
+const PERMANENT: ReadonlySet<FaultKind> = new Set(['auth', 'forbidden', 'request', 'quota']);
+/** The same request may succeed at once, on a new connection. */
+const REPEATABLE: ReadonlySet<FaultKind> = new Set(['session', 'network', 'overload']);
+
+export class ServiceFault extends GatewayError {
+  readonly job: ServiceJob;
+  /** As in the configuration: `deepgram`. */
+  readonly service: string;
+  readonly kind: FaultKind;
+  readonly detail: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(job: ServiceJob, service: string, kind: FaultKind, details: FaultDetails) {
+    const { status, vendorCode, retryAfterMs } = details;
+    const detail = redacted(details.detail, details.redact ?? []);
+    const facts = {
+      service,
+      kind,
+      reason: `${service}, ${kind}${status === undefined ? '' : ` ${status}`}`,
+      ...(status !== undefined && { status }),
+      ...(vendorCode !== undefined && { vendorCode: redacted(vendorCode, details.redact ?? []) }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(kind === 'timeout' && { what: 'sign of life' }),
+    };
+    super(CODES[job](kind), facts, details.cause);
+    this.job = job;
+    this.service = service;
+    this.kind = kind;
+    this.detail = detail;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  get isPermanent(): boolean {
+    return PERMANENT.has(this.kind);
+  }
+
+  /** Whether one retry at once, on a new connection, is worth its time. */
+  get isRepeatable(): boolean {
+    return REPEATABLE.has(this.kind);
+  }
+
+  override get retry(): boolean {
+    return !this.isPermanent;
+  }
+}
+
+const CODES: Record<ServiceJob, (kind: FaultKind) => ErrorCode> = {
+  stt: () => 'STT_FAILED',
+  tts: (kind) => (kind === 'timeout' ? 'TTS_TIMEOUT' : 'TTS_FAILED'),
+  llm: (kind) => {
+    if (kind === 'auth') return 'LLM_AUTH';
+    if (kind === 'rate') return 'LLM_RATE';
+    if (kind === 'timeout') return 'LLM_TIMEOUT';
+    if (kind === 'protocol') return 'LLM_MALFORMED';
+    return PERMANENT.has(kind) ? 'LLM_REFUSED' : 'LLM_FAILED';
+  },
+};
+
+/** The kind of an answer's HTTP status, 400 and above. */
+export function faultKindOfStatus(status: number): FaultKind {
+  if (status === 401) return 'auth';
+  if (status === 402) return 'quota';
+  if (status === 403) return 'forbidden';
+  if (status === 408) return 'timeout';
+  if (status === 429) return 'rate';
+  return status >= 500 ? 'overload' : 'request';
+}
+
+/** The kind of a close code that the service did not give a meaning of its own. Source: RFC 6455 §7.4.1. */
+export function faultKindOfClose(code: number): FaultKind {
+  if (code === 1008) return 'request';
+  if (code === 1013) return 'overload';
+  if ([1002, 1003, 1007, 1009, 1010].includes(code)) return 'protocol';
+  // Services number their own codes after the HTTP statuses: 4401, 4429.
+  if (code >= 4400 && code < 4600) return faultKindOfStatus(code - 4000);
+  return 'network';
+}
+
+/** The kind of an error that a connection attempt or a request ended with. */
+export function faultKindOfError(error: unknown): FaultKind {
+  if (error instanceof ServiceFault) return error.kind;
+  if (codeOf(error) === 'OUTSIDE_FORBIDDEN') return 'request';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (/TIMEOUT|TIMEDOUT/.test(code)) return 'timeout';
+  if (code.startsWith('HPE_') || code.startsWith('WS_ERR_')) return 'protocol';
+  return 'network';
+}
+
+/** One line without the secrets; keys are long, shorter text could be a word. */
+export function redacted(text: string, secrets: readonly string[]): string {
+  let clean = text.slice(0, 4 * DETAIL_CHARACTERS_MAX);
+  for (const secret of secrets) {
+    if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
+  }
+  // Control characters would break lines of logs.
+  return clean
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, DETAIL_CHARACTERS_MAX)
+    .trim();
+}
+
+/** Milliseconds of a Retry-After header (seconds or a date); undefined if there is none. At most 10 minutes. */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - nowMs;
+  return Number.isFinite(ms) ? Math.min(600_000, Math.max(0, ms)) : undefined;
+}
+
+/** Where services put the words of an error, outermost first. */
+const MESSAGE_KEYS = ['message', 'error', 'detail', 'err_msg', 'title', 'reason', 'msg'];
+const MESSAGE_DEPTH_MAX = 5;
+
+/** The words of a service's error body: JSON of the usual shapes, or text. */
+export function vendorMessage(text: string): string {
+  return messageIn(parseJson(text), 0) ?? text;
+}
+
+function messageIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string' && value !== '') return value;
+  if (depth >= MESSAGE_DEPTH_MAX) return undefined;
+  if (Array.isArray(value)) return messageIn(value[0], depth + 1);
+  if (!isObject(value)) return undefined;
+  for (const key of MESSAGE_KEYS) {
+    const found = messageIn(value[key], depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,194 @@
+// HTTP requests to a speech service: connections that are kept between requests, deadlines, limits, and faults
+// classified as those of websockets. One request and no retry: the fallback decides that.
+
+import { Agent, type Dispatcher } from 'undici';
+import { serviceFaults } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import {
+  faultKindOfError,
+  faultKindOfStatus,
+  retryAfterMs,
+  ServiceFault,
+  type ServiceJob,
+  vendorMessage,
+} from './service-fault.ts';
+import type { ServiceMeans } from './service-means.ts';
+
+export interface ServiceHttpOptions {
+  job: ServiceJob;
+  /** As in the configuration: `openai`. */
+  service: string;
+  /** Keys and tokens: no fault repeats them. */
+  secrets: readonly string[];
+  means: Pick<ServiceMeans, 'clock' | 'egress'>;
+}
+
+export interface ServiceRequest {
+  method: 'GET' | 'POST';
+  /** `http:` or `https:`. */
+  url: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal: AbortSignal;
+  /** Until the answer's headers. */
+  answerMsMax: number;
+}
+
+export interface ServiceAnswer {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  /** In chunks as they arrive; an error of the connection is a ServiceFault. */
+  body: AsyncIterable<Buffer>;
+  /** The whole body; longer ones than `bytesMax` are a fault (`protocol`). */
+  bytes(bytesMax: number): Promise<Buffer>;
+}
+
+/** Idle connections stay open between a call's turns. Milliseconds; undici's name. */
+const keepAliveTimeout = 60_000;
+/** Concurrent requests to one service of one process. */
+const CONNECTIONS_MAX = 256;
+const ERROR_BYTES_MAX = 65_536;
+const PREPARE_MS_MAX = 5_000;
+
+export class ServiceHttp {
+  readonly #options: ServiceHttpOptions;
+  readonly #clock: Clock;
+  readonly #agent: Agent;
+
+  constructor(options: ServiceHttpOptions) {
+    const { egress, clock } = options.means;
+    this.#options = options;
+    this.#clock = clock;
+    this.#agent = new Agent({
+      connections: CONNECTIONS_MAX,
+      keepAliveTimeout,
+      connect: egress.connect,
+    });
+  }
+
+  /** Rejects with a ServiceFault for a status of 400 and above and for a connection that fails, with the signal's
+   *  reason when aborted. */
+  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+    const { method, url, headers, body, signal, answerMsMax } = request;
+    signal.throwIfAborted();
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    let isLate = false;
+    const deadline = this.#clock.after(answerMsMax, () => {
+      isLate = true;
+      controller.abort();
+    });
+    const failed = (error: unknown): unknown => {
+      if (signal.aborted) return signal.reason;
+      if (error instanceof ServiceFault) return error;
+      if (isLate) return this.fault('timeout', 'no answer in time');
+      const detail = error instanceof Error ? error.message : 'no answer';
+      return this.fault(faultKindOfError(error), detail, { cause: error });
+    };
+    const done = (): void => signal.removeEventListener('abort', onAbort);
+    try {
+      const response = await this.#agent.request({
+        ...targetOf(url),
+        method,
+        headers: headers ?? {},
+        body: body ?? null,
+        signal: controller.signal,
+      });
+      deadline.cancel();
+      if (response.statusCode >= 400) throw await this.#refusal(response);
+      return this.#answer(response, failed, done);
+    } catch (error) {
+      deadline.cancel();
+      done();
+      throw failed(error);
+    }
+  }
+
+  /** Opens a connection to `url` ahead of the first request. Returns at once and never throws. */
+  prepare(url: string, headers: Record<string, string> = {}): void {
+    const signal = new AbortController().signal;
+    this.request({ method: 'GET', url, headers, signal, answerMsMax: PREPARE_MS_MAX })
+      .then((answer) => answer.bytes(ERROR_BYTES_MAX))
+      // Any answer will do: the connection is open then. A fault appears again in the request.
+      .catch(() => undefined);
+  }
+
+  /** A fault of this service. */
+  fault(
+    kind: ServiceFault['kind'],
+    detail: string,
+    more: Partial<ConstructorParameters<typeof ServiceFault>[3]> = {},
+  ): ServiceFault {
+    const { job, service, secrets } = this.#options;
+    serviceFaults.inc({ job, service, kind });
+    return new ServiceFault(job, service, kind, { ...more, detail, redact: secrets });
+  }
+
+  /** Aborts every request in progress. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  #answer(
+    response: Dispatcher.ResponseData,
+    failed: (error: unknown) => unknown,
+    done: () => void,
+  ): ServiceAnswer {
+    const body = chunksOf(response.body, failed, done);
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body,
+      bytes: async (bytesMax) => {
+        const parts: Buffer[] = [];
+        let bytes = 0;
+        for await (const part of body) {
+          bytes += part.length;
+          if (bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
+          parts.push(part);
+        }
+        return Buffer.concat(parts);
+      },
+    };
+  }
+
+  async #refusal({
+    statusCode: status,
+    headers,
+    body,
+  }: Dispatcher.ResponseData): Promise<ServiceFault> {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const part of body) {
+      parts.push(part as Buffer);
+      bytes += (part as Buffer).length;
+      if (bytes >= ERROR_BYTES_MAX) break;
+    }
+    const text = Buffer.concat(parts).toString('utf8', 0, ERROR_BYTES_MAX);
+    const after = headers['retry-after'];
+    return this.fault(faultKindOfStatus(status), vendorMessage(text), {
+      status,
+      retryAfterMs: retryAfterMs(Array.isArray(after) ? after[0] : after, this.#clock.now()),
+    });
+  }
+}
+
+async function* chunksOf(
+  body: Dispatcher.ResponseData['body'],
+  failed: (error: unknown) => unknown,
+  done: () => void,
+): AsyncGenerator<Buffer> {
+  try {
+    for await (const part of body) yield part as Buffer;
+  } catch (error) {
+    throw failed(error);
+  } finally {
+    done();
+  }
+}
+
+function targetOf(text: string): { origin: string; path: string } {
+  const url = new URL(text);
+  return { origin: url.origin, path: `${url.pathname}${url.search}` };
+}

@@ -1,0 +1,83 @@
+// A websocket server in place of a speech service: records what it gets, sends what a test says.
+
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+export interface ServiceConnection {
+  request: IncomingMessage;
+  socket: WebSocket;
+  texts: string[];
+  binaries: Buffer[];
+}
+
+export interface SocketService {
+  /** ws://127.0.0.1:port */
+  url: string;
+  connections: ServiceConnection[];
+  /** The next connection, or one that is there already. */
+  connected(): Promise<ServiceConnection>;
+  /** How many TCP connections were accepted. */
+  accepted(): number;
+  close(): Promise<void>;
+}
+
+export interface SocketServiceOptions {
+  /** An HTTP answer in place of the upgrade. */
+  refuse?: { status: number; body: string; headers?: Record<string, string> };
+  /** Answers pings. Default: true. */
+  autoPong?: boolean;
+  onConnection?(connection: ServiceConnection): void;
+}
+
+export async function startSocketService(
+  options: SocketServiceOptions = {},
+): Promise<SocketService> {
+  const connections: ServiceConnection[] = [];
+  const waiting: ((connection: ServiceConnection) => void)[] = [];
+  let accepted = 0;
+  const server = createServer();
+  server.on('connection', () => {
+    accepted += 1;
+  });
+  const sockets = new WebSocketServer({ noServer: true, autoPong: options.autoPong ?? true });
+  server.on('upgrade', (request, socket, head) => {
+    const { refuse } = options;
+    if (refuse !== undefined) {
+      const headers = Object.entries(refuse.headers ?? {}).map(
+        ([name, value]) => `${name}: ${value}\r\n`,
+      );
+      const length = `content-length: ${Buffer.byteLength(refuse.body)}\r\n`;
+      socket.end(`HTTP/1.1 ${refuse.status} No\r\n${length}${headers.join('')}\r\n${refuse.body}`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      const connection: ServiceConnection = { request, socket: opened, texts: [], binaries: [] };
+      opened.on('message', (data: Buffer, isBinary) => {
+        if (isBinary) connection.binaries.push(data);
+        else connection.texts.push(data.toString());
+      });
+      opened.on('error', () => undefined);
+      connections.push(connection);
+      options.onConnection?.(connection);
+      waiting.shift()?.(connection);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    connections,
+    connected() {
+      const last = connections.at(-1);
+      if (last !== undefined) return Promise.resolve(last);
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    accepted: () => accepted,
+    async close() {
+      for (const { socket } of connections) socket.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+function breaker() {
+  const clock = new FakeClock();
+  const circuit = new CircuitBreaker({ clock, service: 'acme' });
+  const fail = (kind: FaultKind, retryAfterMs?: number) =>
+    circuit.failed(new ServiceFault('stt', 'acme', kind, { detail: 'x', retryAfterMs }));
+  return { clock, circuit, fail };
+}
+
+describe('a circuit breaker', () => {
+  it('opens after three transient faults within a minute', () => {
+    const { circuit, fail, clock } = breaker();
+    fail('network');
+    fail('network');
+    clock.advance(60_000);
+    fail('timeout');
+    fail('overload');
+    expect(circuit.admit()).toBe(true);
+    fail('network');
+    expect(circuit.admit()).toBe(false);
+    expect(circuit.state).toBe('open');
+  });
+
+  it('admits one probe after its pause, and closes when it succeeds', () => {
+    const { circuit, fail, clock } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    clock.advance(14_999);
+    expect(circuit.admit()).toBe(false);
+    clock.advance(1);
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+    circuit.succeeded();
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, true]);
+  });
+
+  it('doubles its pause with each failed probe, to five minutes', () => {
+    const { circuit, fail, clock } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    for (const pauseMs of [15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000]) {
+      clock.advance(pauseMs - 1);
+      expect(circuit.admit()).toBe(false);
+      clock.advance(1);
+      expect(circuit.admit()).toBe(true);
+      fail('timeout');
+    }
+  });
+
+  it('admits another probe when one does not report', () => {
+    const { circuit, fail, clock } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    clock.advance(15_000);
+    expect(circuit.admit()).toBe(true);
+    clock.advance(29_999);
+    expect(circuit.admit()).toBe(false);
+    clock.advance(1);
+    expect(circuit.admit()).toBe(true);
+  });
+
+  it('opens at once for five minutes when a key is refused', () => {
+    const { circuit, fail, clock } = breaker();
+    fail('auth');
+    clock.advance(299_999);
+    expect(circuit.admit()).toBe(false);
+    clock.advance(1);
+    expect(circuit.admit()).toBe(true);
+  });
+
+  it('opens for as long as a rate limit asks', () => {
+    const { circuit, fail, clock } = breaker();
+    fail('rate', 3_000);
+    clock.advance(2_999);
+    expect(circuit.state).toBe('open');
+    clock.advance(1);
+    expect(circuit.state).toBe('half-open');
+  });
+
+  it('stays closed when a session reached its longest time', () => {
+    const { circuit, fail } = breaker();
+    for (let i = 0; i < 10; i++) fail('session');
+    expect(circuit.state).toBe('closed');
+  });
+
+  it('is not closed by calls that began before it opened', () => {
+    const { circuit, fail } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    circuit.succeeded();
+    expect(circuit.admit()).toBe(false);
+  });
+});

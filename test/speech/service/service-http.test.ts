@@ -1,0 +1,119 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createEgress } from '../../../src/egress/egress-rule.ts';
+import { vendorMessage } from '../../../src/speech/service/service-fault.ts';
+import { ServiceHttp } from '../../../src/speech/service/service-http.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+const opened: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function client(egress = createEgress()) {
+  const clock = new FakeClock();
+  const means = { clock, egress };
+  const http = new ServiceHttp({ job: 'tts', service: 'acme', secrets: ['key-1234'], means });
+  opened.push(() => http.close());
+  return { clock, http };
+}
+
+const signal = new AbortController().signal;
+const post = { method: 'POST', signal, answerMsMax: 2_000 } as const;
+
+describe('a request to a service', () => {
+  it('returns the body in chunks, and leaves no timer', async () => {
+    const url = await serve((request, response) => {
+      request.pipe(response);
+    });
+    const { http, clock } = client();
+    const answer = await http.request({ ...post, url: `${url}/v1?a=b`, body: 'spoken' });
+    expect((await answer.bytes(100)).toString()).toBe('spoken');
+    expect(clock.timers).toBe(0);
+  });
+
+  it('refuses a body that is too long', async () => {
+    const url = await serve((_, response) => response.end('x'.repeat(101)));
+    const { http } = client();
+    const answer = await http.request({ ...post, url });
+    await expect(answer.bytes(100)).rejects.toMatchObject({ kind: 'protocol' });
+  });
+
+  it('rejects with the words of the service, without keys', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(429, { 'retry-after': '3' });
+      response.end('{"error":{"message":"key-1234 is over its limit","type":"x"}}');
+    });
+    const { http } = client();
+    await expect(http.request({ ...post, url })).rejects.toMatchObject({
+      kind: 'rate',
+      detail: '[redacted] is over its limit',
+      retryAfterMs: 3_000,
+      code: 'TTS_FAILED',
+    });
+  });
+
+  it('rejects when no answer comes in time', async () => {
+    const url = await serve(() => undefined);
+    const { http, clock } = client();
+    const answer = http.request({ ...post, url });
+    answer.catch(() => undefined);
+    await vi.waitFor(() => expect(clock.timers).toBe(1));
+    clock.advance(2_000);
+    await expect(answer).rejects.toMatchObject({ kind: 'timeout', code: 'TTS_TIMEOUT' });
+  });
+
+  it('rejects with the reason of the abort, also in the middle of the body', async () => {
+    const url = await serve((_, response) => response.write('first'));
+    const { http } = client();
+    const controller = new AbortController();
+    const answer = await http.request({ ...post, url, signal: controller.signal });
+    const chunks: string[] = [];
+    const read = (async () => {
+      for await (const chunk of answer.body) {
+        chunks.push(chunk.toString());
+        controller.abort(new Error('barge-in'));
+      }
+    })();
+    await expect(read).rejects.toThrow('barge-in');
+    expect(chunks).toEqual(['first']);
+  });
+
+  it('reports a connection that breaks in the body as a network fault', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('first', () => response.destroy());
+    });
+    const { http } = client();
+    const answer = await http.request({ ...post, url });
+    await expect(answer.bytes(100)).rejects.toMatchObject({ kind: 'network' });
+  });
+
+  it('does not connect to an address that the egress rule forbids', async () => {
+    const url = await serve((_, response) => response.end());
+    const { http } = client(createEgress({ isSignUpOpen: true, allowed: [] }));
+    await expect(http.request({ ...post, url })).rejects.toMatchObject({ kind: 'request' });
+  });
+});
+
+it.each([
+  ['{"detail":{"status":"quota_exceeded","message":"no credits"}}', 'no credits'],
+  ['{"error":"bad voice"}', 'bad voice'],
+  ['{"detail":[{"msg":"field required"}]}', 'field required'],
+  ['{"err_code":"INVALID_AUTH","err_msg":"Invalid credentials."}', 'Invalid credentials.'],
+  ['upstream is away', 'upstream is away'],
+])('the words of the error %s', (body, words) => {
+  expect(vendorMessage(body)).toBe(words);
+});

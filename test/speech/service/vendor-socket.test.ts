@@ -1,0 +1,253 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createEgress } from '../../../src/egress/egress-rule.ts';
+import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import {
+  VendorSocket,
+  type VendorSocketOptions,
+} from '../../../src/speech/service/vendor-socket.ts';
+import { WarmConnections } from '../../../src/speech/service/warm-connections.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import {
+  type SocketService,
+  type SocketServiceOptions,
+  startSocketService,
+} from '../../fakes/service-socket.ts';
+
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function service(options?: SocketServiceOptions): Promise<SocketService> {
+  const started = await startSocketService(options);
+  opened.push(started);
+  return started;
+}
+
+function open(url: string, more: Partial<VendorSocketOptions> = {}) {
+  const clock = new FakeClock();
+  const faults: ServiceFault[] = [];
+  const texts: string[] = [];
+  const socket = new VendorSocket({
+    job: 'stt',
+    service: 'acme',
+    url,
+    secrets: ['key-1234'],
+    clock,
+    egress: createEgress(),
+    listener: {
+      onText: (text) => texts.push(text),
+      onFault: (fault) => faults.push(fault),
+    },
+    ...more,
+  });
+  opened.push(socket);
+  return { socket, clock, faults, texts };
+}
+
+describe('a service connection', () => {
+  it('sends in order what was queued before the ready message', async () => {
+    const acme = await service();
+    const { socket } = open(`${acme.url}/v1?token=key-1234`, {
+      headers: { authorization: 'Token key-1234' },
+      isReadyMessage: (text) => text.includes('begin'),
+    });
+    socket.send('config');
+    socket.send(Uint8Array.of(1, 2));
+    const { request, texts, binaries, socket: far } = await acme.connected();
+    expect(request.headers['authorization']).toBe('Token key-1234');
+    expect(request.headers['sec-websocket-extensions']).toBeUndefined();
+    expect(texts).toEqual([]);
+    far.send('{"type":"begin"}');
+    await vi.waitFor(() => expect(binaries).toHaveLength(1));
+    expect(texts).toEqual(['config']);
+    expect(socket.isReady).toBe(true);
+  });
+
+  it.each([
+    [401, 'auth', true],
+    [402, 'quota', true],
+    [404, 'request', true],
+    [429, 'rate', false],
+    [503, 'overload', false],
+  ] as const)('reports status %d of the upgrade as %s', async (status, kind, isPermanent) => {
+    const body = '{"err_msg":"no key-1234 here"}';
+    const acme = await service({ refuse: { status, body, headers: { 'retry-after': '7' } } });
+    const { faults } = open(acme.url);
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    const [fault] = faults;
+    expect(fault).toMatchObject({ kind, isPermanent, retryAfterMs: 7_000, service: 'acme' });
+    expect(fault?.detail).toBe('no [redacted] here');
+    expect(JSON.stringify(fault?.facts) + fault?.message).not.toContain('key-1234');
+  });
+
+  it('reports an address that refuses connections as a network fault', async () => {
+    const acme = await service();
+    await acme.close();
+    const { faults } = open(acme.url);
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(faults[0]).toMatchObject({ kind: 'network', isRepeatable: true });
+  });
+
+  it('opens no connection to an address that the egress rule forbids', async () => {
+    const acme = await service();
+    const egress = createEgress({ isSignUpOpen: true, allowed: [] });
+    const { faults, clock } = open(acme.url, { egress });
+    expect(faults).toEqual([]);
+    clock.advance(0);
+    expect(faults[0]).toMatchObject({ kind: 'request' });
+    expect(acme.accepted()).toBe(0);
+  });
+
+  it('ends when the ready message does not come in time', async () => {
+    const acme = await service();
+    const { faults, clock } = open(acme.url, { isReadyMessage: () => false, readyMsMax: 1_000 });
+    await acme.connected();
+    clock.advance(1_000);
+    expect(faults[0]).toMatchObject({ kind: 'timeout' });
+  });
+
+  it('ends when the queue before the ready message is full', async () => {
+    const acme = await service();
+    const { socket, faults } = open(acme.url, { isReadyMessage: () => false });
+    for (let i = 0; i < 40; i++) socket.send(new Uint8Array(16_384));
+    expect(faults).toHaveLength(1);
+  });
+
+  it('detects a half-open connection by its pings', async () => {
+    const acme = await service({ autoPong: false });
+    const { faults, clock, socket } = open(acme.url);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    clock.advance(18_000);
+    expect(faults[0]).toMatchObject({ kind: 'network' });
+  });
+
+  it('detects a service that answers pings and nothing else', async () => {
+    const acme = await service();
+    const { faults, clock, socket, texts } = open(acme.url);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    const far = (await acme.connected()).socket;
+    socket.expectAnswer(2_500);
+    far.send('partial');
+    await vi.waitFor(() => expect(texts).toEqual(['partial']));
+    clock.advance(2_500);
+    expect(faults).toEqual([]);
+    socket.expectAnswer(2_500);
+    socket.expectAnswer(10_000);
+    clock.advance(2_500);
+    expect(faults[0]).toMatchObject({ kind: 'timeout' });
+  });
+
+  it('sends keepalives only in pauses', async () => {
+    const acme = await service();
+    const { clock, socket } = open(acme.url, {
+      keepalive: { afterMs: 4_000, message: '{"type":"KeepAlive"}' },
+    });
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    const far = await acme.connected();
+    clock.advance(3_000);
+    socket.send(Uint8Array.of(1));
+    clock.advance(3_999);
+    await vi.waitFor(() => expect(far.binaries).toHaveLength(1));
+    expect(far.texts).toEqual([]);
+    clock.advance(1);
+    await vi.waitFor(() => expect(far.texts).toEqual(['{"type":"KeepAlive"}']));
+  });
+
+  it.each([
+    [1008, 'request'],
+    [1011, 'network'],
+    [1013, 'overload'],
+    [4401, 'auth'],
+    [4429, 'rate'],
+    [3005, 'session'],
+  ] as const)('reports close code %d as %s', async (code, kind) => {
+    const acme = await service();
+    const { faults, socket } = open(acme.url, {
+      kindOfClose: (each) => (each === 3005 ? 'session' : undefined),
+    });
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    (await acme.connected()).socket.close(code, 'why');
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(faults[0]).toMatchObject({ kind, detail: 'why' });
+  });
+
+  it('ends when the service reads nothing', async () => {
+    const acme = await service();
+    const { faults, socket } = open(acme.url);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    (await acme.connected()).socket.pause();
+    const packet = new Uint8Array(262_144);
+    for (let i = 0; i < 100 && faults.length === 0; i++) socket.send(packet);
+    expect(faults[0]).toMatchObject({ kind: 'overload' });
+  });
+
+  it('reports nothing after it was closed, and sends its last message', async () => {
+    const acme = await service();
+    const { faults, socket, clock, texts } = open(acme.url);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    const far = await acme.connected();
+    far.socket.send('late');
+    socket.close('{"type":"CloseStream"}');
+    await vi.waitFor(() => expect(far.texts).toEqual(['{"type":"CloseStream"}']));
+    await vi.waitFor(() => expect(far.socket.readyState).toBe(3));
+    clock.advance(60_000);
+    expect(faults).toEqual([]);
+    expect(texts).toEqual([]);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe('connections opened ahead', () => {
+  function warmUp(clock = new FakeClock()) {
+    const warm = new WarmConnections({ clock, egress: createEgress() });
+    opened.push(warm);
+    return { warm, clock };
+  }
+
+  it('are taken by the next socket to the same host', async () => {
+    const acme = await service();
+    const { warm } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    const { socket } = open(`${acme.url}/v1`, { warm });
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    expect(acme.accepted()).toBe(1);
+    expect(warm.take(acme.url)).toBeUndefined();
+  });
+
+  it('close when they are not used for 30 s', async () => {
+    const acme = await service();
+    const { warm, clock } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    clock.advance(30_000);
+    expect(warm.take(acme.url)).toBeUndefined();
+    expect(clock.timers).toBe(0);
+  });
+
+  it('stay open after they were taken', async () => {
+    const acme = await service();
+    const { warm, clock } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    const { socket, faults } = open(acme.url, { warm });
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    clock.advance(60_000);
+    warm.close();
+    socket.send('still here');
+    const far = await acme.connected();
+    await vi.waitFor(() => expect(far.texts).toEqual(['still here']));
+    expect(faults).toEqual([]);
+  });
+
+  it('are not opened to forbidden addresses', async () => {
+    const acme = await service();
+    const clock = new FakeClock();
+    const egress = createEgress({ isSignUpOpen: true, allowed: [] });
+    new WarmConnections({ clock, egress }).prepare(acme.url);
+    expect(clock.timers).toBe(0);
+    expect(acme.accepted()).toBe(0);
+  });
+});
