@@ -108,6 +108,9 @@ const body = z.discriminatedUnion('type', [
     promptTokens: z.number(),
     completionTokens: z.number(),
     cachedTokens: z.number(),
+    /** Missing in events of older versions. */
+    cacheWriteTokens: z.number().optional(),
+    reasoningTokens: z.number().optional(),
   }),
   z.object({
     type: z.literal('speech.usage'),

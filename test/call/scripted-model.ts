@@ -1,11 +1,12 @@
 // A language model that says what a test wrote down, in the fake clock's time.
 
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import type {
-  LanguageModel,
-  LlmListener,
-  LlmRequest,
-  LlmResponse,
+import {
+  type LanguageModel,
+  type LlmListener,
+  type LlmRequest,
+  type LlmResponse,
+  NO_USAGE,
 } from '../../src/speech/llm/llm.ts';
 import type { Clock } from '../../src/std/clock.ts';
 
@@ -84,7 +85,7 @@ function whole({ say = [], call, given = {} }: Answer): LlmResponse {
     text: say.join(''),
     toolCalls: call === undefined ? [] : [{ id: 'call-1', name: call, arguments: given }],
     finishReason: call === undefined ? 'stop' : 'tool_calls',
-    usage: { promptTokens: 100, completionTokens: 10, cachedTokens: 40 },
+    usage: { ...NO_USAGE, promptTokens: 100, completionTokens: 10, cachedTokens: 40 },
     firstTokenMs: 20,
     totalMs: 40,
   };

@@ -1,7 +1,12 @@
 // A language model that reviews calls by a script: each request takes the next answer, the last one stays.
 
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import type { LanguageModel, LlmRequest, LlmResponse } from '../../src/speech/llm/llm.ts';
+import {
+  type LanguageModel,
+  type LlmRequest,
+  type LlmResponse,
+  NO_USAGE,
+} from '../../src/speech/llm/llm.ts';
 
 export class ReviewerModel implements LanguageModel {
   readonly name = 'reviewer';
@@ -32,7 +37,7 @@ export class ReviewerModel implements LanguageModel {
       text: answer ?? '',
       toolCalls: [],
       finishReason: 'stop',
-      usage: { promptTokens: 100, completionTokens: 20, cachedTokens: 5 },
+      usage: { ...NO_USAGE, promptTokens: 100, completionTokens: 20, cachedTokens: 5 },
       firstTokenMs: 1,
       totalMs: 2,
     };

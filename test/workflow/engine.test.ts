@@ -136,6 +136,24 @@ describe('what the model is asked', () => {
 });
 
 describe('history', () => {
+  it('carries what a service wants back to the next request', () => {
+    const vendor = {
+      service: 'anthropic',
+      family: 'haiku',
+      data: [{ thinking: '', signature: 's' }],
+    };
+    const call = begun().caller('Hi.');
+    const { requestId } = call.last('generate');
+    const toolCalls = [{ id: 'c', name: 'nonsense', arguments: {}, vendor }];
+    call.tell({ type: 'model-answered', requestId, text: '', toolCalls, vendor });
+    expect(call.last('generate').messages.at(-2)).toEqual({
+      role: 'assistant',
+      content: '',
+      toolCalls,
+      vendor,
+    });
+  });
+
   it('keeps only what was heard, and the model is told of the interruption', () => {
     const call = begun().caller('Hi.');
     const { utteranceId } = call.last('generate');

@@ -96,8 +96,11 @@ export class DialogueRunner {
     this.#generation = new Generation({
       llm: options.llm,
       listener: {
-        onAnswer: (requestId, { text, toolCalls }) =>
-          this.#answered({ type: 'model-answered', requestId, text, toolCalls }, text),
+        onAnswer: (requestId, { text, toolCalls, vendor }) =>
+          this.#answered(
+            { type: 'model-answered', requestId, text, toolCalls, ...(vendor && { vendor }) },
+            text,
+          ),
         onFailure: (requestId, code) =>
           this.#answered({ type: 'model-failed', requestId, code }, ''),
         onExtracted: (extractionId, values) =>

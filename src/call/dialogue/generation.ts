@@ -4,7 +4,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
-import type { LanguageModel, LlmResponse } from '../../speech/llm/llm.ts';
+import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
@@ -198,7 +198,7 @@ const EMPTY_ANSWER: LlmResponse = {
   text: '',
   toolCalls: [],
   finishReason: 'other',
-  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  usage: NO_USAGE,
   firstTokenMs: 0,
   totalMs: 0,
 };

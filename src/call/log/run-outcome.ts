@@ -181,6 +181,7 @@ function addTokens(
     promptTokens: number;
     completionTokens: number;
     cachedTokens: number;
+    cacheWriteTokens?: number | undefined;
   },
 ): void {
   const key = serviceKey(body);
@@ -195,5 +196,6 @@ function addTokens(
   sum.completion_tokens += body.completionTokens;
   sum.total_tokens += body.promptTokens + body.completionTokens;
   sum.cache_read_input_tokens += body.cachedTokens;
+  sum.cache_creation_input_tokens += body.cacheWriteTokens ?? 0;
   sums[key] = sum;
 }

@@ -1,6 +1,6 @@
 // The interface of language models: streaming, abortable, with tools.
 
-import type { LlmMessage, LlmTool, LlmToolCall } from '../../model/llm-message.ts';
+import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 
 export interface LlmRequest {
   messages: readonly LlmMessage[];
@@ -16,11 +16,45 @@ export interface LlmListener {
   onText(delta: string): void;
 }
 
+/** refusal, filtered: the model or its service stopped after the text. malformed-tool: the text was followed by
+ *  a tool call that cannot be read. Without text these are errors. */
+export type FinishReason =
+  | 'stop'
+  | 'tool_calls'
+  | 'length'
+  | 'refusal'
+  | 'filtered'
+  | 'malformed-tool'
+  | 'other';
+
+/** By the service's count. */
+export interface LlmUsage {
+  /** All of the prompt, cached or not. */
+  promptTokens: number;
+  /** With the reasoning. */
+  completionTokens: number;
+  /** Tokens of the prompt that the service read from its cache. */
+  cachedTokens: number;
+  /** Tokens of the prompt that the service wrote to its cache. */
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+}
+
+export const NO_USAGE: LlmUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+};
+
 export interface LlmResponse {
   text: string;
   toolCalls: readonly LlmToolCall[];
-  finishReason: 'stop' | 'tool_calls' | 'length' | 'other';
-  usage: { promptTokens: number; completionTokens: number; cachedTokens: number };
+  /** Belongs to the message in the history. */
+  vendor?: VendorPart;
+  finishReason: FinishReason;
+  usage: LlmUsage;
   firstTokenMs: number;
   totalMs: number;
 }

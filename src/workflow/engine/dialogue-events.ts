@@ -4,7 +4,7 @@
 import type { CallEventBody, TurnSource, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
-import type { LlmMessage, LlmTool, LlmToolCall } from '../../model/llm-message.ts';
+import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { ToolRequest } from '../tools/tool-request-builder.ts';
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
@@ -22,6 +22,7 @@ export type DialogueEvent = { at: number } & (
       requestId: number;
       text: string;
       toolCalls: readonly LlmToolCall[];
+      vendor?: VendorPart;
     }
   /** The model returned nothing usable, after the session's own retries. */
   | { type: 'model-failed'; requestId: number; code: string }

@@ -6,6 +6,8 @@ import type { DialogueState, HistoryEntry } from './state.ts';
 
 /** Longer than any call of twenty minutes; older entries are dropped. */
 const ENTRIES_MAX = 400;
+/** All opaque parts of services together. Services read those of the last turns; a chat is stored with each turn. */
+export const VENDOR_CHARACTERS_MAX = 64_000;
 /** Longer than any turn of speech or chat; the rest is cut. */
 const TEXT_CHARACTERS_MAX = 8_000;
 
@@ -44,6 +46,20 @@ export function setHeard(
   entry.text = heard.heardText.slice(0, TEXT_CHARACTERS_MAX);
   entry.heard = true;
   entry.interrupted = heard.interrupted;
+}
+
+/** Drops the oldest opaque parts of services beyond the limit; a part is kept or dropped whole. */
+export function limitVendorParts(state: DialogueState): void {
+  let characters = 0;
+  for (let at = state.history.length - 1; at >= 0; at -= 1) {
+    const entry = state.history[at];
+    if (entry?.role !== 'assistant') continue;
+    for (const holder of [entry, ...entry.toolCalls]) {
+      if (holder.vendor === undefined) continue;
+      characters += JSON.stringify(holder.vendor).length;
+      if (characters > VENDOR_CHARACTERS_MAX) delete holder.vendor;
+    }
+  }
 }
 
 /** The agent's last spoken words; empty if there are none. */
@@ -87,15 +103,16 @@ function addUser(messages: LlmMessage[], text: string): void {
 }
 
 function addAssistant(messages: LlmMessage[], entry: AssistantEntry): void {
-  const { toolCalls } = entry;
+  const { toolCalls, vendor } = entry;
+  const own = { toolCalls, ...(vendor && { vendor }) };
   const content = (entry.text ?? '').trim();
   if (content === '' && toolCalls.length === 0) return;
   const last = messages.at(-1);
   if (last?.role === 'assistant' && last.toolCalls.length === 0) {
     const joined = `${last.content} ${content}`.trim();
-    messages[messages.length - 1] = { role: 'assistant', content: joined, toolCalls };
+    messages[messages.length - 1] = { role: 'assistant', content: joined, ...own };
   } else {
-    messages.push({ role: 'assistant', content, toolCalls });
+    messages.push({ role: 'assistant', content, ...own });
   }
 }
 

@@ -3,7 +3,7 @@
 
 import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import type { LlmToolCall } from '../../model/llm-message.ts';
+import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 
 /** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being
  *  played. ending: values are still being extracted. ended: nothing happens any more. */
@@ -19,6 +19,7 @@ export type HistoryEntry =
       heard: boolean;
       interrupted: boolean;
       toolCalls: LlmToolCall[];
+      vendor?: VendorPart;
     }
   | {
       role: 'tool';

@@ -3,7 +3,7 @@
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { startClosing } from '../engine/ending.ts';
-import { entryOf } from '../engine/history.ts';
+import { entryOf, limitVendorParts } from '../engine/history.ts';
 import { type Step, say } from '../engine/step.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
@@ -22,13 +22,16 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   state.failures = 0;
   const entry = entryOf(state, request.utteranceId);
   if (entry !== undefined && !entry.heard) entry.text = answer.text;
+  if (entry !== undefined && answer.vendor !== undefined) entry.vendor = answer.vendor;
   const spoken = entry?.interrupted ? (entry.text ?? '') : answer.text;
   const calls = speaksOnly(request.purpose) ? [] : answer.toolCalls.slice(0, TOOL_CALLS_MAX);
   if (calls.length === 0) {
+    limitVendorParts(state);
     if (spoken.trim() === '') sayFallbackLine(step, request.purpose, 'empty');
     return;
   }
-  if (entry !== undefined) entry.toolCalls = [...calls];
+  if (entry !== undefined) entry.toolCalls = calls.map((call) => ({ ...call }));
+  limitVendorParts(state);
   startToolCalls(step, calls, spoken);
 }
 

@@ -238,6 +238,7 @@ describe('the outcome', () => {
       promptTokens,
       completionTokens: 5,
       cachedTokens: 2,
+      cacheWriteTokens: 3,
     });
     const { usageInfo, costInfo } = runOutcomeOf(
       logOf(
@@ -248,7 +249,14 @@ describe('the outcome', () => {
       'unknown',
     );
     expect(usageInfo).toMatchObject({
-      llm: { 'openai|||m': { prompt_tokens: 30, completion_tokens: 10, total_tokens: 40 } },
+      llm: {
+        'openai|||m': {
+          prompt_tokens: 30,
+          completion_tokens: 10,
+          total_tokens: 40,
+          cache_creation_input_tokens: 6,
+        },
+      },
       tts: { 'flite|||slt': 42 },
       stt: {},
     });

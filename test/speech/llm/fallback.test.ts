@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { createFallback } from '../../../src/speech/llm/fallback.ts';
-import type { LanguageModel, LlmResponse } from '../../../src/speech/llm/llm.ts';
+import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/openai-server.ts';
@@ -12,8 +12,14 @@ const { log } = quietLog();
 const never = new AbortController().signal;
 
 function answer(text: string): LlmResponse {
-  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-  return { text, toolCalls: [], finishReason: 'stop', usage, firstTokenMs: 1, totalMs: 1 };
+  return {
+    text,
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: NO_USAGE,
+    firstTokenMs: 1,
+    totalMs: 1,
+  };
 }
 
 /** Does one step of the script a request: fails with the code, or says the text ("text!CODE": then fails). */

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import {
   addCallerText,
   addEntry,
+  limitVendorParts,
   messagesOf,
   transcriptOf,
+  VENDOR_CHARACTERS_MAX,
 } from '../../../src/workflow/engine/history.ts';
 import { INITIAL_STATE } from '../../../src/workflow/engine/state.ts';
 
@@ -49,5 +51,33 @@ describe('the history of a conversation', () => {
       { role: 'user', content: '(Go on.)' },
     ]);
     expect(transcriptOf(state, 100)).toBe('Agent: Hello.\nAgent: How are you?');
+  });
+
+  it('returns the opaque parts of a service as they came, with the message of a function call', () => {
+    const state = structuredClone(INITIAL_STATE);
+    const vendor = { service: 'google', family: 'gemini-4', data: [{ signature: 'abc=' }] };
+    const call = { id: 'c', name: 'n', arguments: {}, vendor };
+    addEntry(state, spoken(1, 'One moment.'));
+    addEntry(state, { ...spoken(2, 'So.'), toolCalls: [call], vendor });
+    addEntry(state, { role: 'tool', callId: 'c', content: 'done' });
+    expect(messagesOf(JSON.parse(JSON.stringify(state)))[1]).toEqual({
+      role: 'assistant',
+      content: 'One moment. So.',
+      toolCalls: [call],
+      vendor,
+    });
+  });
+
+  it('drops the oldest opaque parts beyond the limit, each whole', () => {
+    const state = structuredClone(INITIAL_STATE);
+    const vendor = (data: string) => ({ service: 's', family: 'f', data });
+    const long = 'x'.repeat(VENDOR_CHARACTERS_MAX / 2);
+    for (const turn of [1, 2, 3]) {
+      addCallerText(state, `turn ${turn}`);
+      addEntry(state, { ...spoken(turn, 'ok'), vendor: vendor(turn === 3 ? 'short' : long) });
+    }
+    limitVendorParts(state);
+    const kept = state.history.map((entry) => entry.role === 'assistant' && entry.vendor?.data);
+    expect(kept).toEqual([false, undefined, false, long, false, 'short']);
   });
 });

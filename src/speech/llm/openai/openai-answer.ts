@@ -4,7 +4,7 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../../model/llm-message.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
-import type { LlmResponse } from '../llm.ts';
+import { type LlmResponse, NO_USAGE } from '../llm.ts';
 import { createReasoningFilter } from '../reasoning-filter.ts';
 import type { Chunk, ToolCallDelta } from './openai-wire.ts';
 
@@ -37,7 +37,7 @@ interface PartialCall {
 export function createAnswerBuilder(): AnswerBuilder {
   const reasoning = createReasoningFilter();
   const calls: PartialCall[] = [];
-  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  const usage = { ...NO_USAGE };
   let text = '';
   let finish: string | undefined;
   let refused = false;

@@ -141,6 +141,8 @@ describe('openai', () => {
       promptTokens: 100,
       completionTokens: 7,
       cachedTokens: 64,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
     });
   });
 
