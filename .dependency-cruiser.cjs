@@ -23,6 +23,7 @@ const table = [
   ['speech/llm', ['speech/service', 'egress', 'model', 'std']],
   ['speech/stt', ['speech/service', 'egress', 'audio/*', 'runtime', 'model', 'std']],
   ['speech/tts', ['speech/service', 'egress', 'audio/*', 'runtime', 'model', 'std']],
+  ['speech', ['speech/*', 'egress', 'model', 'std']],
   ['workflow/variables', ['model', 'std']],
   ['workflow/nodes', ['model', 'std']],
   ['workflow/slots', ['workflow/nodes', 'model', 'std']],
@@ -108,6 +109,7 @@ const table = [
   [
     'call/setup',
     [
+      'speech',
       'call',
       'call/log',
       'call/http',
@@ -189,6 +191,7 @@ const table = [
   [
     'call/connect',
     [
+      'speech',
       'call/log',
       'call/setup',
       'call/closing',
@@ -209,6 +212,7 @@ const table = [
   [
     'call/outbound',
     [
+      'speech',
       'workflow/stored',
       'call',
       'call/setup',

@@ -5,6 +5,7 @@ import { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
+import { gatewayModel } from '../call/setup/gateway-speech.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
@@ -71,7 +72,7 @@ export async function startApiProcess(
     watchWorker(worker);
     jobs.recoverNow();
   };
-  const textChats = new TextChats(deps);
+  const textChats = new TextChats({ ...deps, models: gatewayModel(llm) });
   textChats.start();
   const readiness = readinessOf(store, workers);
   const api = await buildApi(

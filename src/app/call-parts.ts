@@ -94,7 +94,6 @@ export function createCallControl(parts: CallParts): CallControl {
     log,
   });
   intake.pbxCalls = () => pbxLines.busy;
-  const { llm } = parts.services;
   const textChats = new TextChats({
     store,
     events,
@@ -102,7 +101,7 @@ export function createCallControl(parts: CallParts): CallControl {
     clock,
     random,
     log,
-    llm,
+    models: parts.services.speech,
     http: parts.http,
   });
   const campaignCalls = new CampaignCalls({

@@ -5,6 +5,7 @@ import type { CallControl } from '../call/control/call-control.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
+import { gatewaySpeech } from '../call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
@@ -163,7 +164,11 @@ function openCalls(
 ): CallParts {
   const { store, providers, speech, egress, log, worker } = open;
   return withClosing({
-    services: { ...speech, mediaClock: new MediaClock(clock) },
+    services: {
+      mediaClock: new MediaClock(clock),
+      vad: speech.vad,
+      speech: gatewaySpeech(speech),
+    },
     store,
     providers,
     files: store.files,

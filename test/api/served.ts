@@ -12,6 +12,7 @@ import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import { LiveWatchers } from '../../src/call/log/live-watchers.ts';
+import { gatewayModel } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { createEgress } from '../../src/egress/egress-rule.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
@@ -114,7 +115,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
         clock,
         random: systemRandom,
         log: test.log,
-        llm: undefined,
+        models: gatewayModel(undefined),
         http: {
           outside: createGuardedHttp(openSignUpEgress()),
           credentialHeaders: credentialHeadersFrom(test.store),

@@ -9,12 +9,14 @@ import type { StartCall, StartedCall, TestCall } from '../../src/call/call-servi
 import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
+import { gatewaySpeech } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { PhoneNumber } from '../../src/model/telephony.ts';
 import type { Workflow, WorkflowDefinition, WorkflowVersion } from '../../src/model/workflow.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
+import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { FileStore } from '../../src/store/files/file-store.ts';
@@ -93,6 +95,8 @@ export class CallHarness {
   readonly pbx: FakePbx;
   configuration!: ConfigurationSummary;
   number!: PhoneNumber;
+  /** Of every call; a test may change it before the call. */
+  readonly speech: SpeechPlan;
   readonly #linesBefore: number;
   workflow!: Workflow;
   version!: WorkflowVersion;
@@ -106,6 +110,7 @@ export class CallHarness {
     this.stt = new FakeStt(this.clock);
     this.tts = new FakeTts(this.clock);
     this.tts.msPerCharacter = 30;
+    this.speech = { stt: this.stt, tts: this.tts, voice: undefined, llm: undefined };
     const { clock } = this;
     this.pbx = new FakePbx(this.clock, (callId) => this.#stream({ callId }));
     const { log } = at;
@@ -122,10 +127,7 @@ export class CallHarness {
       services: {
         mediaClock: new MediaClock(clock),
         vad: loudnessVad(),
-        stt: this.stt,
-        tts: this.tts,
-        llm: undefined,
-        voice: undefined,
+        speech: gatewaySpeech(this.speech),
       },
       sounds: new ClipLibrary({ store, files, clock, log }),
       tokens: createMediaTokens({ clock, random: systemRandom }),

@@ -8,6 +8,7 @@ import { type CallParts, createCallControl, withClosing } from '../../src/app/ca
 import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
+import { gatewaySpeech } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
@@ -59,10 +60,12 @@ beforeEach(async () => {
     services: {
       mediaClock: new MediaClock(systemClock),
       vad: loudnessVad(),
-      stt: undefined,
-      tts: new FakeTts(systemClock),
-      llm: undefined,
-      voice: undefined,
+      speech: gatewaySpeech({
+        stt: undefined,
+        tts: new FakeTts(systemClock),
+        voice: undefined,
+        llm: undefined,
+      }),
     },
     sounds: new ClipLibrary({ store, files: store.files, clock, log }),
     tokens: createMediaTokens({ clock, random: systemRandom }),

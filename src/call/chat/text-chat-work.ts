@@ -27,7 +27,8 @@ import type { EventLog, RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
 import { withRunIds } from '../setup/call-context.ts';
-import { turnSettingsOf } from '../setup/call-plan.ts';
+import { policyOf, turnSettingsOf } from '../setup/call-plan.ts';
+import type { LanguageModelSource } from '../setup/call-services.ts';
 import { planTools } from '../setup/plan-tools.ts';
 import { runTurn, type TurnResult } from './text-chat-turn.ts';
 
@@ -43,14 +44,15 @@ export interface TextChatDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Undefined: the scripted policy leads the conversation. */
-  llm: LanguageModel | undefined;
+  models: LanguageModelSource;
   http: OrganizationHttp;
 }
 
 export interface ChatPlan {
   engine: DialogueEngine;
   settings: WorkflowConfigurations;
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
 }
 
 /** Throws WORKFLOW_INVALID. */
@@ -62,7 +64,10 @@ export async function planChat(
   const settings = turnSettingsOf(version.configurations);
   const graph = parseGraph(version.definition);
   // Clips are replaced by their texts.
-  const policy = deps.llm === undefined ? 'scripted' : 'model';
+  const { configurations } = version;
+  const { organizationId } = of;
+  const llm = await deps.models.languageModelOf({ organizationId, configurations });
+  const policy = policyOf({ llm });
   const tools = policy === 'model' ? await planTools(deps, of, version.definition) : NO_TOOLS;
   const refs = [...clipRefsOf(version.definition, of.initialContext), ...toolClipRefs(tools)];
   const rows = refs.length === 0 ? [] : await deps.store.clips.find(of.organizationId, refs);
@@ -73,7 +78,7 @@ export async function planChat(
     settings,
     clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
   });
-  return { engine, settings };
+  return { engine, settings, llm };
 }
 
 /** Work under a lease: settling it needs the revision that the claim returned. */
@@ -125,7 +130,7 @@ async function converse(
   if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
   const deadline = deadlineSignal(deps.clock, TURN_MS_MAX, 'text chat turn', signal);
   try {
-    const turn = turnDeps(deps, held, plan.engine, runLog);
+    const turn = turnDeps(deps, held, plan, runLog);
     return await runTurn(turn, stateOf(chat), events, deadline.signal);
   } finally {
     deadline.done();
@@ -150,7 +155,7 @@ export function endChat(
   const { chat, signal } = held;
   return logged(deps, chat, async (runLog) => {
     if (plan !== undefined) {
-      const turn = turnDeps(deps, held, plan.engine, runLog);
+      const turn = turnDeps(deps, held, plan, runLog);
       const ending: DialogueInput = { type: 'ending', reason: how.reason };
       await runTurn(turn, stateOf(chat), [ending], signal).catch((error: unknown) => {
         deps.log.error(
@@ -260,9 +265,10 @@ function lostTo({ revision }: LeasedChat): GatewayError {
   return new GatewayError('TEXT_CHAT_CONFLICT', { expected: revision, actual: revision + 1 });
 }
 
-function turnDeps(deps: TextChatDeps, held: LeasedChat, engine: DialogueEngine, runLog: RunLog) {
+function turnDeps(deps: TextChatDeps, held: LeasedChat, plan: ChatPlan, runLog: RunLog) {
   const { run } = held.chat;
-  const { llm, clock, http } = deps;
+  const { engine, llm } = plan;
+  const { clock, http } = deps;
   const mediaMs = (): number => sinceStart(deps, run);
   const note = (body: CallEventBody): void => {
     if (clock.now() >= held.until) throw lostTo(held);

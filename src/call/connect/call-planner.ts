@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
+import { prepareSpeech } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
@@ -12,7 +13,7 @@ import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import { withRunIds } from '../setup/call-context.ts';
-import { type CallPlan, planCall, planClips } from '../setup/call-plan.ts';
+import { type CallPlan, planCall, planClips, policyOf } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
@@ -23,7 +24,7 @@ const PREPARE_MS = 10_000;
 
 export interface CallPlannerDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
-  services: Pick<CallServices, 'llm' | 'tts' | 'voice'>;
+  services: Pick<CallServices, 'speech'>;
   sounds: ClipLibrary;
   fetches: PreCallFetches;
   clock: Clock;
@@ -48,14 +49,18 @@ export class CallPlanner {
     const { configuration, provider } = call;
     const run = withRunIds(call.run);
     const version = call.fresh ?? (await this.#adopt(run));
-    const policy = services.llm === undefined ? 'scripted' : 'model';
-    services.llm?.prepare();
     const fetch = fetches.start(run, version.definition);
+    const { organizationId } = run;
+    const { configurations } = version;
+    const speech = await services.speech.planOf({ organizationId, configurations });
+    prepareSpeech(speech);
     const sounds = await planClips(library, run, version);
     const tools =
-      policy === 'model' ? await planTools(this.#deps, run, version.definition) : NO_TOOLS;
+      policyOf(speech) === 'model'
+        ? await planTools(this.#deps, run, version.definition)
+        : NO_TOOLS;
     await sounds.clips.add(toolClipRefs(tools));
-    const planned = planCall({ run, configuration, provider, version, policy, sounds, tools });
+    const planned = planCall({ run, configuration, provider, version, speech, sounds, tools });
     const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
     const faults = [...planned.faults, ...toolFaults(provider, tools)];
     return { ...planned, preCall, faults };
@@ -77,7 +82,8 @@ export class CallPlanner {
   }
 
   #render(plan: CallPlan, initialContext: Record<string, unknown>): void {
-    const { clock, log, services } = this.#deps;
+    const { clock, log } = this.#deps;
+    const { tts, voice } = plan.speech;
     const { actions } = plan.engine.step(plan.engine.initial, {
       type: 'started',
       at: clock.now(),
@@ -91,8 +97,8 @@ export class CallPlanner {
     const stop = new AbortController();
     const timer = clock.after(PREPARE_MS, () => stop.abort());
     const discard = { onAudio: () => undefined, onWords: () => undefined };
-    services.tts
-      .synthesize({ text: first.text, voice: services.voice }, discard, stop.signal)
+    tts
+      .synthesize({ text: first.text, voice }, discard, stop.signal)
       .catch((error: unknown) => log.debug({ err: error }, 'first words not prepared'))
       .finally(() => timer.cancel());
   }

@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
+import type { SpeechPlan } from '../../speech/speech-plan.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
@@ -12,7 +13,6 @@ import { CallSession } from '../session/session.ts';
 import type { SessionDeps } from '../session/session-deps.ts';
 import { isMachineBehaviour } from '../setup/answering-machine.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import type { CallServices } from '../setup/call-services.ts';
 import type { CallRegistry } from './call-registry.ts';
 
 export interface SessionStartsDeps {
@@ -41,7 +41,7 @@ export class SessionStarts {
     const { run } = plan;
     const isOpen = await store.runs.patchInitialized(run.id, {
       ...(isAnswered ? this.#begun() : {}),
-      initialContext: { runtime_configuration: runtimeConfiguration(deps.services) },
+      initialContext: { runtime_configuration: runtimeConfiguration(plan.speech) },
     });
     if (!isOpen) return (await store.runs.find(run.id)) === undefined ? 'no-run' : 'closed';
     const runLog = await events.open(run.id);
@@ -91,7 +91,7 @@ export class SessionStarts {
   }
 }
 
-function runtimeConfiguration({ stt, tts, llm }: CallServices): Record<string, string | null> {
+function runtimeConfiguration({ stt, tts, llm }: SpeechPlan): Record<string, string | null> {
   return {
     stt_provider: stt?.name ?? null,
     stt_model: stt?.model ?? null,

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
+import { prepareSpeech } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
@@ -29,7 +30,7 @@ export interface ProviderDialDeps {
   store: Pick<Store, 'runs' | 'workflows'>;
   events: EventLog;
   hangUps: ProviderHangUp;
-  services: Pick<CallServices, 'llm'>;
+  services: Pick<CallServices, 'speech'>;
   publicUrl: string;
   clock: Clock;
   log: Log;
@@ -48,7 +49,9 @@ export class ProviderDial {
     const { provider, configuration, from } = route;
     const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
     if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
-    services.llm?.prepare();
+    // A version with services of its own opens its connections when the call is planned.
+    const owner = { organizationId: run.organizationId, configurations: {} };
+    void services.speech.planOf(owner).then(prepareSpeech);
     const callS = await this.#deps.store.workflows.callSeconds(run.definitionId);
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
     try {

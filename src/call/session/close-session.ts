@@ -39,7 +39,7 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
   const attempt = (step: string, work: Promise<unknown>) =>
     work.catch((error: unknown) => log.error({ err: error, step }, 'closing step failed'));
 
-  const audioClosed = closeAudio(deps, ending);
+  const audioClosed = closeAudio(ending);
   const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
   await attempt('close the audio', closing);
   const callId = callToHangUp(ending);
@@ -56,7 +56,7 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
   });
 }
 
-async function closeAudio(deps: SessionDeps, ending: Ending): Promise<void> {
+async function closeAudio(ending: Ending): Promise<void> {
   const { audio, record } = ending;
   if (audio === undefined) {
     await ending.recording?.close();
@@ -66,7 +66,7 @@ async function closeAudio(deps: SessionDeps, ending: Ending): Promise<void> {
   audio.stop();
   const recording = await audio.close();
   if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
-  const { tts, stt } = deps.services;
+  const { tts, stt } = ending.plan.speech;
   record.note({
     type: 'speech.usage',
     service: tts.name,

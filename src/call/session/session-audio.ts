@@ -25,7 +25,7 @@ interface AudioParts {
 
 /** It is recorded at once, and processed from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
-  { mediaClock, vad, stt, tts, voice }: CallServices,
+  { mediaClock, vad }: CallServices,
   { plan, start, media, ...parts }: AudioParts,
 ): CallAudio {
   const { marks, leadMs } = media.traits;
@@ -34,9 +34,9 @@ export function openAudio(
     isInputMuted: true,
     mediaClock,
     vad,
-    stt,
-    tts,
-    voice,
+    stt: plan.speech.stt,
+    tts: plan.speech.tts,
+    voice: plan.speech.voice,
     detectsInBandDtmf: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),

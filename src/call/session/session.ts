@@ -94,7 +94,7 @@ export class CallSession {
       medium: this.#medium(),
       record: this.#record,
       organizationId: plan.run.organizationId,
-      llm: deps.services.llm,
+      llm: plan.speech.llm,
       toolRequests: deps.http,
       clock: deps.clock,
       log: this.#log,
@@ -164,7 +164,7 @@ export class CallSession {
       clock: this.#clock,
       log: this.#log,
       callId: () => this.#callId,
-      consultation: this.#deps.services,
+      consultation: { ...this.#deps.services, ...plan.speech },
     });
     return {
       waitsAtOpening: true,

@@ -10,6 +10,7 @@ import type {
 } from '../../model/workflow.ts';
 import { workflowConfigurations } from '../../model/workflow.ts';
 import { BackgroundNoise, officeBackgroundNoise } from '../../pipeline/speak/background-noise.ts';
+import type { SpeechPlan } from '../../speech/speech-plan.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
@@ -27,6 +28,8 @@ export interface CallPlan {
   clips: CallClips;
   /** Functions that nodes offer to the model in addition to their edges. */
   tools: NodeTools;
+  /** The services for recognition, language model and voice. */
+  speech: SpeechPlan;
   /** Undefined: the agent's pauses are silent. */
   ambient: BackgroundNoise | undefined;
   /** Resources that could not be loaded, for the call's log. */
@@ -43,7 +46,7 @@ export function planCall(input: {
   configuration: TelephonyConfiguration;
   provider: TelephonyProvider;
   version: WorkflowVersion;
-  policy: DialoguePolicy;
+  speech: SpeechPlan;
   sounds: PlannedSounds;
   tools?: NodeTools;
 }): CallPlan {
@@ -56,17 +59,23 @@ export function planCall(input: {
     provider: input.provider,
     engine: createEngine({
       graph,
-      policy: input.policy,
+      policy: policyOf(input.speech),
       settings,
       clips: input.sounds.clips.find,
       tools,
     }),
     tools,
     settings,
+    speech: input.speech,
     ...input.sounds,
     storedSettings: input.version.configurations,
     preCall: undefined,
   };
+}
+
+/** What leads the conversation. */
+export function policyOf({ llm }: Pick<SpeechPlan, 'llm'>): DialoguePolicy {
+  return llm === undefined ? 'scripted' : 'model';
 }
 
 export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;

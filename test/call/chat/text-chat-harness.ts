@@ -7,6 +7,7 @@ import type { TextChatDeps } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
+import { gatewayModel } from '../../../src/call/setup/gateway-speech.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { systemRandom } from '../../../src/std/random.ts';
@@ -32,7 +33,7 @@ export class ChatHarness {
       clock,
       random: systemRandom,
       log,
-      llm,
+      models: gatewayModel(llm),
       // Tests' receivers are on loopback.
       http: {
         outside: createGuardedHttp(),

@@ -98,7 +98,7 @@ describe('keys for the far end', () => {
     );
     const llm = new ScriptedModel(harness.clock);
     llm.answers = [{ say: ['Go on.'] }];
-    harness.deps.services.llm = llm;
+    harness.speech.llm = llm;
     const { run, stream } = await harness.inboundCall();
     await harness.heardOut(stream);
     await harness.says(stream, 'it is about a bill');

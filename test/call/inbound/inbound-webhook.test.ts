@@ -25,7 +25,7 @@ describe('an inbound call', () => {
   it('opens the connection to the language model before its media comes', async () => {
     const harness = await held.harness.prepare();
     const llm = new ScriptedModel(harness.clock);
-    harness.deps.services.llm = llm;
+    harness.speech.llm = llm;
     await harness.ring();
     expect(llm.prepared).toBe(1);
     expect(llm.requests).toEqual([]);

@@ -172,7 +172,7 @@ describe('a call that is started', () => {
   it('opens the connection to the language model as it is dialled, and again as it is picked up', async () => {
     const harness = await held.harness.prepare();
     const llm = new ScriptedModel(harness.clock);
-    harness.deps.services.llm = llm;
+    harness.speech.llm = llm;
     const { runId } = await harness.start();
     expect(harness.dials).toHaveLength(1);
     expect(llm.prepared).toBe(1);

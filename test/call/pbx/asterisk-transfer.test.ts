@@ -32,7 +32,7 @@ beforeEach(async () => {
   });
   llm = new ScriptedModel(harness.clock);
   llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody is free.'] }];
-  harness.deps.services.llm = llm;
+  harness.speech.llm = llm;
   const dialplan: Dialplan = {
     'out-dest': { '700': [{ app: 'Answer' }, { app: 'Wait', ms: 600_000 }] },
   };

@@ -11,7 +11,7 @@ const held = withCallHarness();
 async function withModel(settings = {}): Promise<{ harness: CallHarness; llm: ScriptedModel }> {
   const { harness } = held;
   const llm = new ScriptedModel(harness.clock);
-  harness.deps.services.llm = llm;
+  harness.speech.llm = llm;
   await harness.prepare(chat, settings);
   return { harness, llm };
 }

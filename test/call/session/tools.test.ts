@@ -78,7 +78,7 @@ const offered = z.object({
 async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
   const llm = new ScriptedModel(at.harness.clock);
   llm.answers = answers;
-  at.harness.deps.services.llm = llm;
+  at.harness.speech.llm = llm;
   const harness = await withTools(at.harness, ...specs);
   const { stream, run } = await harness.inboundCall();
   await harness.heardOut(stream);
@@ -104,7 +104,7 @@ describe('a call in which the model uses tools', () => {
     harness.deps.http.credentialHeaders = credentialHeadersFrom(harness.at.store);
     const { clock, log } = harness.deps;
     const server = { service: 'openai' as const, baseUrl: model.baseUrl, model: 'm' };
-    harness.deps.services.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
+    harness.speech.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
     model.script(
       calls('find_order', { id: 'A 7' }, { id: 'call_1' }),
       calls('safe_calculator', { expression: '12.5 * 2' }, { id: 'call_2' }),
@@ -128,7 +128,7 @@ describe('a call in which the model uses tools', () => {
       harness.rest.asked.some(({ body }) => body.startsWith('Twiml=')),
     );
     const done = await harness.ended(run);
-    await harness.deps.services.llm?.close();
+    await harness.speech.llm?.close();
 
     expect(shop.asked).toMatchObject([
       {
@@ -333,7 +333,7 @@ describe('a transfer over a PBX', () => {
   const transferring = async () => {
     const llm = new ScriptedModel(at.harness.clock);
     llm.answers = [asks, sorry];
-    at.harness.deps.services.llm = llm;
+    at.harness.speech.llm = llm;
     const harness = await withTools(at.harness, transferTool());
     const pbx = await withPbx(harness);
     pbx.inbound('phone', EXTENSION);

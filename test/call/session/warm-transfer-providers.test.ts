@@ -19,7 +19,7 @@ async function prepare(warm: object | null): Promise<{ harness: CallHarness; llm
   const { harness } = at;
   const llm = new ScriptedModel(harness.clock);
   llm.answers = [asks, sorry];
-  harness.deps.services.llm = llm;
+  harness.speech.llm = llm;
   await withTools(harness, {
     name: 'Front desk',
     definition: {

@@ -1,0 +1,23 @@
+// The services of one call, fixed when it is planned: what its agent understands, thinks and speaks with. Each may be
+// several services behind one interface, in order of preference.
+
+import type { LanguageModel } from './llm/llm.ts';
+import type { SpeechToText } from './stt/stt.ts';
+import type { TextToSpeech } from './tts/tts.ts';
+
+export interface SpeechPlan {
+  /** Undefined: no recognition, the caller has the keypad only. */
+  stt: SpeechToText | undefined;
+  tts: TextToSpeech;
+  /** Undefined: the voice that the service has by default. */
+  voice: string | undefined;
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
+}
+
+/** Opens connections ahead, while the phone rings. Returns at once and never throws. */
+export function prepareSpeech({ stt, tts, llm }: SpeechPlan): void {
+  stt?.prepare?.();
+  tts.prepare?.();
+  llm?.prepare();
+}
