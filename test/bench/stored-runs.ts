@@ -110,10 +110,12 @@ async function insertCampaign(
   for (let from = 1; from <= contacts; from += PIECE_RUNS) {
     await client.query(
       `insert into campaign_contacts
-         (campaign_id, row_number, phone_number, variables, state, attempts, due_at, retry_reason)
+         (campaign_id, row_number, phone_number, variables, state, attempts, due_at, retry_reason,
+          busy_retries)
        select $1, n + 1, '+1415' || (2000000 + n), '{}',
          (array['fresh', 'fresh', 'reached', 'failed', 'waiting'])[1 + n % 5],
-         (array[0, 0, 1, 2, 1])[1 + n % 5], now(), case when n % 5 = 4 then 'busy' end
+         (array[0, 0, 1, 2, 1])[1 + n % 5], now(), case when n % 5 = 4 then 'busy' end,
+         (n % 5 = 3)::int
        from generate_series($2::int, $3::int) n`,
       [campaignId, from, Math.min(from + PIECE_RUNS - 1, contacts)],
     );

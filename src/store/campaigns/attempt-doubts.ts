@@ -89,8 +89,21 @@ export async function returnContact(
     .set({
       state: sql`case when attempts > 1 then 'waiting' else 'fresh' end`,
       attempts: sql`attempts - 1`,
+      ...retriesBy(-1),
       due_at: due,
     })
     .where('id', '=', attempt.contact_id)
     .execute();
+}
+
+/** One retry more, or less, for the reason that the contact has: the attempt is made, or removed. */
+export function retriesBy(change: 1 | -1) {
+  const changed = (reason: 'busy' | 'no_answer' | 'voicemail') => sql<number>`
+    ${sql.ref(`${reason}_retries`)}
+      + case when retry_reason = ${sql.lit(reason)} then ${sql.lit(change)} else 0 end`;
+  return {
+    busy_retries: changed('busy'),
+    no_answer_retries: changed('no_answer'),
+    voicemail_retries: changed('voicemail'),
+  };
 }

@@ -4,8 +4,8 @@ import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import { noteDoubt, noteMissed, putOff } from './attempt-doubts.ts';
 import { settleAttempt, settleable, strandedAttempts } from './attempt-settlement.ts';
+import { CampaignCountsCache } from './contact-counts.ts';
 import { addContacts } from './contacts.ts';
-import { CampaignCountsCache } from './counts-cache.ts';
 import {
   beginAttempt,
   claimContacts,

@@ -8,6 +8,7 @@ import { isRowId } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
+import { contactsStored } from './contact-counts.ts';
 
 /** A process that stores nothing for this long is dead, or may be replaced without harm. */
 const LEASE_MS = 30_000;
@@ -93,13 +94,13 @@ export async function waitForFile(context: StoreContext, id: string): Promise<bo
 export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
   const now = new Date(context.clock.now());
-  const stored = sql<number>`
-    (select count(*)::integer from campaign_contacts where campaign_id = campaigns.id)`;
+  // Whoever reads the file, too, adds none that are not stored by now.
+  const stored = await contactsStored(context, id);
   const nothing = logged(context, {
     event: 'completed',
     message: 'The campaign was completed: its contact file has nobody to call',
   });
-  const isDone = sql`state = 'syncing' and ${stored} = 0`;
+  const isDone = sql`state = 'syncing' and ${stored}::integer = 0`;
   const row = await context.db
     .updateTable('campaigns')
     .set({

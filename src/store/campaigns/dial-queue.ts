@@ -9,7 +9,7 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { NewRun } from '../runs/new-run.ts';
 import { insertRun, isOpen } from '../runs/runs.ts';
-import { returnContact } from './attempt-doubts.ts';
+import { retriesBy, returnContact } from './attempt-doubts.ts';
 import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
 import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
 
@@ -154,7 +154,7 @@ async function writeClaims(
 ): Promise<ClaimedAttempt[]> {
   await tx
     .updateTable('campaign_contacts')
-    .set({ state: 'calling', attempts: sql`attempts + 1` })
+    .set({ state: 'calling', attempts: sql`attempts + 1`, ...retriesBy(1) })
     .where(
       'id',
       'in',

@@ -62,6 +62,9 @@ export interface CampaignContactTable {
   last_outcome: Generated<AttemptOutcome | null>;
   put_offs: Generated<number>;
   put_off_since: Generated<Date | null>;
+  busy_retries: Generated<number>;
+  no_answer_retries: Generated<number>;
+  voicemail_retries: Generated<number>;
 }
 
 export interface CampaignAttemptTable {
