@@ -1,5 +1,5 @@
-// Builds dist/: the compiled sources, the files beside them that are no code (migrations), and the
-// native parts, which it makes first. Knows by a hash over all of these whether a build is up to date.
+// Builds dist/: the compiled sources, the files beside them that are no code (migrations), the native
+// parts, which it makes first, and the npm packages in a file each. Knows by a hash over all of these whether a build is up to date.
 // Standard output stays free: it may be that of a command that is built first.
 
 import { spawnSync } from 'node:child_process';
@@ -18,6 +18,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const marker = 'dist/.built-from';
+/** Beside the sources, a build depends on these. */
+const settings = ['tsconfig.json', 'package-lock.json', 'scripts/bundle-packages.mjs'];
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(build() ? 0 : 1);
 
@@ -37,6 +39,7 @@ export function build() {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(join(root, from), join(root, to));
   }
+  if (!run('scripts/bundle-packages.mjs')) return false;
   writeFileSync(join(root, marker), fingerprint());
   return true;
 }
@@ -73,7 +76,7 @@ function natives() {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  for (const path of ['tsconfig.json', 'package-lock.json', ...filesIn('src'), ...natives()]) {
+  for (const path of [...settings, ...filesIn('src'), ...natives()]) {
     hash
       .update(path)
       .update('\0')

@@ -26,6 +26,7 @@ beforeEach(() => {
     cpSync(path, join(folder, path), { recursive: true });
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/main.ts']) file(path, '{}');
+  file('scripts/bundle-packages.mjs', '');
   const compiler = "const fs = require('node:fs'); fs.mkdirSync('dist', { recursive: true });";
   file('node_modules/typescript/bin/tsc', `${compiler} fs.writeFileSync('dist/main.js', '');`);
 });

@@ -24,6 +24,7 @@ beforeEach(() => {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli/cli.ts']) file(path, '{}');
+  file('scripts/bundle-packages.mjs', '');
   file('scripts/extract-vad.mjs', "console.log('weights');");
 });
 

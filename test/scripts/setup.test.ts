@@ -30,6 +30,7 @@ beforeEach(() => {
   for (const script of ['setup.mjs', 'build.mjs', 'installed.mjs']) {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
+  file('scripts/bundle-packages.mjs', '');
   file('scripts/extract-vad.mjs', '');
   file('src/main.ts', 'one');
   lock({ 'node_modules/zod': zod, 'node_modules/tsx': tsx });
