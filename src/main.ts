@@ -1,13 +1,14 @@
 // The entry point of every process of a gateway: reads the settings and starts the process's role. The modules of a
 // role are loaded only when it is known, so that no process loads those of another.
 
+import type { ForkedProcess } from './app/node-store.ts';
 import { ownVersion } from './app/own-version.ts';
 import type { FirstApiKey } from './app/supervisor.ts';
 import { IpcChannel } from './cluster/ipc-channel.ts';
 import { API, processName } from './cluster/ipc-message.ts';
 import { shareMetrics } from './cluster/metrics-aggregation.ts';
 import { supervisorTransport } from './cluster/process-transport.ts';
-import { followSupervisor } from './cluster/worker-commands.ts';
+import { followSupervisor, gatewayEpoch } from './cluster/worker-commands.ts';
 import { processIn } from './cluster/worker-supervisor.ts';
 import { type Config, readConfig } from './config.ts';
 import { codeOf, GatewayError } from './errors/gateway-error.ts';
@@ -58,7 +59,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   setBuildInfo(ownVersion());
   const forked = processIn(process.argv);
-  const names = forked === undefined ? {} : { worker: processName(forked.number) };
+  const names = forked === undefined ? {} : { worker: processName(forked) };
   const log = createLog(config.log).child(names);
   // A fault outside any call: the state of the process is not reliable any more.
   process.on('uncaughtException', (error) => {
@@ -86,15 +87,12 @@ async function main(): Promise<void> {
 }
 
 /** The API process or a call worker. */
-async function startForked(
-  config: Config,
-  log: Log,
-  { number, epoch }: { number: number; epoch: string },
-): Promise<void> {
+async function startForked(config: Config, log: Log, number: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
   const channel = supervisorTransport(() => process.exit(1));
   const link = new IpcChannel(number, channel, { clock, log });
+  const epoch = gatewayEpoch(link);
   shareMetrics(link, registry);
   const serving = await startRole(config, log, { link, epoch });
   const leave = (error?: unknown): void => {
@@ -104,7 +102,7 @@ async function startForked(
   followSupervisor(link, serving, { clock, leave });
 }
 
-async function startRole(config: Config, log: Log, forked: { link: IpcChannel; epoch: string }) {
+async function startRole(config: Config, log: Log, forked: ForkedProcess) {
   if (forked.link.number === API) {
     const { startApiProcess } = await import('./app/api-process.ts');
     const serving = await startApiProcess(config, log, forked);

@@ -30,17 +30,11 @@ import { createProviders } from '../telephony/registry/registry.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, withClosing } from './call-parts.ts';
-import {
-  egressOf,
-  type ForkedProcess,
-  gatewayNode,
-  openModel,
-  openNodeStore,
-  STOP_MS_MAX,
-  startWatchdog,
-} from './node-parts.ts';
+import { egressOf, openModel, STOP_MS_MAX } from './node-parts.ts';
+import { type ForkedProcess, gatewayNode, openNodeStore } from './node-store.ts';
 import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** Twice as long as a worker takes to report: one that has not is not there. */
 const REPORTS_MS_MAX = 1_000;

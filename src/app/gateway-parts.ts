@@ -40,13 +40,9 @@ import {
   type MediaServer,
 } from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
-import {
-  egressOf,
-  type ForkedProcess,
-  openModel,
-  openNodeStore,
-  startWatchdog,
-} from './node-parts.ts';
+import { egressOf, openModel } from './node-parts.ts';
+import { type ForkedProcess, openNodeStore } from './node-store.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** Parts of every process that holds calls. */
 export async function openGatewayParts(
@@ -57,8 +53,10 @@ export async function openGatewayParts(
   collectProcessMetrics();
   clock.lastStall(); // Watched from here on.
   const link = forked?.link;
-  const store = await openNodeStore(config, log, forked);
-  const speech = await openSpeech(config, log);
+  const [store, speech] = await Promise.all([
+    openNodeStore(config, log, forked),
+    openSpeech(config, log), // A forked process has the time: its gateway opens the database.
+  ]);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;
   const known: { providers?: Providers } = {};
   const unadmitted = new UnadmittedSockets({

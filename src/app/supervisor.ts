@@ -14,7 +14,8 @@ import {
 } from '../runtime/listen-handle.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
-import { openNodeStore, startWatchdog } from './node-parts.ts';
+import type { StoreHandle } from '../store/open.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
@@ -32,24 +33,27 @@ export interface SupervisedGateway {
 /** Settles when all processes serve. Throws what the store throws, and WORKER_FAILED. */
 export async function supervise(config: Config, log: Log): Promise<SupervisedGateway> {
   collectProcessMetrics();
-  const store = await openNodeStore(config, log, undefined);
   const listener = await openListener(config, log);
   const supervisor = new WorkerSupervisor({
     workers: config.workers,
     entry: entryPoint('../main.ts', import.meta.url),
-    epoch: store.epoch,
     listener,
     silentMsMax: config.stallMs === 0 ? 0 : config.stallMs + SILENT_EXTRA_MS,
     clock,
     log,
   });
   shareMetrics(supervisor.link, registry);
+  const opening = openOwnStore(config, log);
   try {
-    await supervisor.start();
+    await supervisor.start(opening.then(({ epoch }) => epoch));
   } catch (error) {
-    await store.close();
+    await opening.then(
+      (store) => store.close(),
+      () => undefined, // It is the error.
+    );
     throw error;
   }
+  const store = await opening;
   // Whatever runs the gateway starts it again; the other processes end with this one.
   const watchdog = startWatchdog(config, log);
   return {
@@ -61,6 +65,12 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
       await store.close();
     },
   };
+}
+
+/** The store's modules are loaded here, so that the other processes are started before. */
+async function openOwnStore(config: Config, log: Log): Promise<StoreHandle> {
+  const { openNodeStore } = await import('./node-store.ts');
+  return openNodeStore(config, log, undefined);
 }
 
 /** Undefined: the API process binds by itself, and refuses connections during its restart. */

@@ -1,6 +1,7 @@
 // Commands of the supervisor to a forked process: drain and stop. Signals are ignored, because a terminal or a
 // service manager sends them to every process of the group. Sends the heartbeat to the supervisor.
 
+import { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { SUPERVISOR } from './ipc-message.ts';
@@ -12,6 +13,14 @@ export interface Drainable {
   /** Accepts no new call, and settles when none is left. */
   drain(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The epoch of the gateway, which the supervisor sends once the database is open. To be called before anything is
+ *  awaited: a message without a reader is lost. */
+export function gatewayEpoch(link: IpcChannel): Promise<string> {
+  return new Promise((resolve) => {
+    link.onNotification('epoch', (epoch) => resolve(z.string().parse(epoch)));
+  });
 }
 
 /** Reports that this process serves, and follows the supervisor's commands from now on. `leave` ends the

@@ -19,6 +19,7 @@ import {
   message,
   processName,
   SUPERVISOR,
+  WORKERS_MAX,
 } from './ipc-message.ts';
 import { handleOf, send } from './process-transport.ts';
 import { HEARTBEAT_MS } from './worker-commands.ts';
@@ -40,6 +41,8 @@ interface Place {
   missed: number;
   pause: RestartBackoff;
   restart: Timer | undefined;
+  /** Kills a process that does not come to serve. */
+  late: Timer | undefined;
 }
 
 /** How a process ended, or why there is none. */
@@ -48,9 +51,8 @@ type Death = { code: number | null; signal: string | null } | { err: Error };
 export interface SupervisorOptions {
   /** Call workers. At least one. */
   workers: number;
-  /** The program of a process, with its name and the gateway's epoch as the last arguments. */
+  /** The program of a process, with its name as the last arguments. */
   entry: EntryPoint;
-  epoch: string;
   /** For the API. Undefined: it binds by itself. */
   listener?: ListenHandle | undefined;
   /** A process without a heartbeat for this long is killed; 0: none is. */
@@ -64,6 +66,8 @@ export class WorkerSupervisor {
   readonly #options: SupervisorOptions;
   readonly #places: Place[];
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
+  /** Of the gateway, once its database is open. */
+  #epoch: string | undefined;
   /** Called when anything about a process has changed. */
   #watchers = new Set<() => void>();
   #deliver: IpcTransport['onMessage'] = () => undefined;
@@ -82,6 +86,7 @@ export class WorkerSupervisor {
       missed: 0,
       pause: new RestartBackoff(clock),
       restart: undefined,
+      late: undefined,
     }));
     const channel: IpcTransport = {
       send: (text, handle, keepOpen) => this.#carry(text, handle, keepOpen),
@@ -97,11 +102,19 @@ export class WorkerSupervisor {
     this.link.onNotification('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
   }
 
-  /** Settles when all serve; the API listens once the workers serve. Throws WORKER_FAILED; the others are
-   *  stopped then. A process that dies before it has served is not restarted: the person at the terminal must
-   *  see the error. */
-  async start(): Promise<void> {
+  /** Starts all processes at once: they load their modules while the gateway's database opens, and use it when
+   *  `epoch` is known. Settles when all serve; the API listens once the workers serve. Throws WORKER_FAILED, and
+   *  what `epoch` throws; all processes are killed then. A process that dies before it has served is not
+   *  restarted: the person at the terminal must see the error. */
+  async start(epoch: Promise<string>): Promise<void> {
     for (const place of this.#places) this.#run(place);
+    try {
+      this.#epoch = await epoch;
+    } catch (error) {
+      this.kill();
+      throw error;
+    }
+    for (const place of this.#places) this.#sendEpoch(place);
     const failed = (): Place | undefined =>
       this.#places.find(({ child, isServing }) => child === undefined && !isServing);
     const isDone = (): boolean =>
@@ -136,8 +149,9 @@ export class WorkerSupervisor {
   kill(): void {
     this.#phase = 'stopping';
     this.#heartbeats?.cancel();
-    for (const { child, restart } of this.#places) {
+    for (const { child, restart, late } of this.#places) {
       restart?.cancel();
+      late?.cancel();
       child?.kill('SIGKILL');
     }
   }
@@ -148,12 +162,9 @@ export class WorkerSupervisor {
       this.#died(place, { err: child });
       return;
     }
-    const late = this.#options.clock.after(START_MS_MAX, () => {
-      if (!place.isServing) child.kill('SIGKILL');
-    });
     Object.assign(place, { child, awaitsListener: false, hasDrained: false, missed: 0 });
+    this.#sendEpoch(place);
     const died = (how: Death): void => {
-      late.cancel();
       if (place.child === child) this.#died(place, how);
     };
     child.on('message', (text: unknown, handle: unknown) => {
@@ -169,12 +180,22 @@ export class WorkerSupervisor {
     child.once('exit', (code, signal) => died({ code, signal }));
   }
 
+  /** The process waits for it before it opens the database. */
+  #sendEpoch(place: Place): void {
+    const { child, number } = place;
+    if (this.#epoch === undefined || child === undefined) return;
+    this.link.notify(number, 'epoch', this.#epoch);
+    place.late = this.#options.clock.after(START_MS_MAX, () => {
+      if (!place.isServing) child.kill('SIGKILL');
+    });
+  }
+
   /** An error: the system has no memory or no process id left. */
   #fork(number: number): ChildProcess | Error {
-    const { entry, epoch } = this.#options;
+    const { entry } = this.#options;
     const role = number === API ? ['api'] : ['worker', String(number)];
     try {
-      return fork(entry.path, [...role, epoch], {
+      return fork(entry.path, role, {
         execArgv: entry.execArgv,
         serialization: 'advanced',
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -220,6 +241,7 @@ export class WorkerSupervisor {
   #died(place: Place, how: Death): void {
     const { log, clock } = this.#options;
     const { number } = place;
+    place.late?.cancel();
     this.#change(number, { child: undefined, isServing: false });
     this.link.peerLost(number);
     for (const other of this.#places) this.link.notify(other.number, 'gone', { worker: number });
@@ -286,12 +308,11 @@ export class WorkerSupervisor {
   }
 }
 
-/** The process that its arguments name, and the epoch of the gateway that started it. */
-export function processIn(args: readonly string[]): { number: number; epoch: string } | undefined {
+/** The number of the process that its arguments name; undefined: the first process. */
+export function processIn(args: readonly string[]): number | undefined {
   const at = args.findIndex((word) => word === 'worker' || word === 'api');
-  const isApi = args[at] === 'api';
-  const number = isApi ? API : Number(args[at + 1]);
-  const epoch = args[at + (isApi ? 1 : 2)] ?? '';
-  const isProcess = at >= 0 && Number.isInteger(number) && number > SUPERVISOR;
-  return isProcess && /^\d+$/.test(epoch) ? { number, epoch } : undefined;
+  if (args[at] === 'api') return API;
+  const number = Number(args[at + 1]);
+  const isWorker = at >= 0 && Number.isInteger(number) && number >= 1 && number <= WORKERS_MAX;
+  return isWorker ? number : undefined;
 }

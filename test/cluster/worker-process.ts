@@ -4,20 +4,23 @@
 import { IpcChannel } from '../../src/cluster/ipc-channel.ts';
 import { supervisorTransport } from '../../src/cluster/process-transport.ts';
 import { acceptHandedOffSocket } from '../../src/cluster/socket-handoff.ts';
-import { followSupervisor } from '../../src/cluster/worker-commands.ts';
+import { followSupervisor, gatewayEpoch } from '../../src/cluster/worker-commands.ts';
 import { processIn } from '../../src/cluster/worker-supervisor.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
-const number = processIn(process.argv)?.number ?? 0;
+const number = processIn(process.argv) ?? 0;
 const { log } = quietLog();
 const channel = supervisorTransport(() => process.exit(1));
 const link = new IpcChannel(number, channel, { clock, log });
-link.onRequest('who', async () => ({ number, pid: process.pid }));
+const epoch = gatewayEpoch(link);
+let known: string | null = null;
+link.onRequest('who', async () => ({ number, pid: process.pid, epoch: known }));
 link.onRequest('ask', async (to) => link.request(Number(to), 'who', {}, 5_000));
 link.onRequest('never', () => new Promise(() => undefined));
 acceptHandedOffSocket(link, (request, socket) => socket.end(`${number} has ${request.url}`));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 if (process.env['FAIL_WORKER'] === String(number)) process.exit(3);
+known = await epoch;
 const settled = { drain: () => Promise.resolve(), close: () => Promise.resolve() };
 followSupervisor(link, settled, { clock, leave: () => process.exit(0) });

@@ -9,13 +9,16 @@ import { API } from '../../src/cluster/ipc-message.ts';
 import { handOffSocket } from '../../src/cluster/socket-handoff.ts';
 import { routeUpgrades } from '../../src/cluster/upgrade-router.ts';
 import { processIn, WorkerSupervisor } from '../../src/cluster/worker-supervisor.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 const entry = entryPoint('./worker-process.ts', import.meta.url);
 const POLL = { timeout: 15_000 };
+const EPOCH = Promise.resolve('7');
 const who = z.object({ number: z.number(), pid: z.number() });
+const whoAndEpoch = who.extend({ epoch: z.string().nullable() });
 
 let supervisor: WorkerSupervisor;
 afterEach(() => {
@@ -25,7 +28,7 @@ afterEach(() => {
 
 function supervised(workers: number, silentMsMax = 0) {
   const { log, lines } = quietLog();
-  supervisor = new WorkerSupervisor({ workers, entry, epoch: '7', silentMsMax, clock, log });
+  supervisor = new WorkerSupervisor({ workers, entry, silentMsMax, clock, log });
   return {
     lines,
     ask: (to: number, topic: string, body: unknown = {}) =>
@@ -36,11 +39,11 @@ function supervised(workers: number, silentMsMax = 0) {
 describe('several workers', () => {
   it('talk to the supervisor and over it to each other; one that is killed is started again', async () => {
     const { ask, lines } = supervised(2);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const first = who.parse(await ask(1, 'who'));
     const second = who.parse(await ask(2, 'who'));
     expect([first.number, second.number]).toEqual([1, 2]);
-    expect(await ask(1, 'ask', 2)).toEqual(second);
+    expect(await ask(1, 'ask', 2)).toMatchObject(second);
 
     const waiting = ask(2, 'never');
     process.kill(second.pid, 'SIGKILL');
@@ -63,7 +66,7 @@ describe('several workers', () => {
 
   it('hand sockets over', async () => {
     supervised(2);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const handedOff: Promise<boolean>[] = [];
     const server = createServer((socket) => {
@@ -91,7 +94,7 @@ describe('several workers', () => {
 
   it('that are killed with a socket on its way to them do not take its answer with them', async () => {
     const { ask } = supervised(2);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const { pid } = who.parse(await ask(2, 'who'));
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
     const route = routeUpgrades(supervisor.link, { numbers: [1, 2], ofApplication: () => 1 });
@@ -115,7 +118,7 @@ describe('several workers', () => {
 
   it('that died send nothing any more, which would be taken for their successor', async () => {
     const { ask } = supervised(1);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const { pid } = who.parse(await ask(1, 'who'));
     const told: unknown[] = [];
     supervisor.link.onNotification('load', (body) => told.push(body));
@@ -147,7 +150,7 @@ describe('several workers', () => {
 
   it('are started again when the system had no process for them', async () => {
     const { ask, lines } = supervised(1);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const { pid } = who.parse(await ask(1, 'who'));
     const { execPath } = process;
     const deaths = () => lines().filter(({ msg }) => msg === 'a worker died').length;
@@ -175,7 +178,7 @@ describe('several workers', () => {
 
   it('end with their supervisor, also if it is killed while they are loaded', async () => {
     supervised(1);
-    const worker = fork(entry.path, ['worker', '1', '7'], { execArgv: entry.execArgv });
+    const worker = fork(entry.path, ['worker', '1'], { execArgv: entry.execArgv });
     const exited = new Promise((resolve) => worker.once('exit', resolve));
     worker.disconnect();
     const late = new Promise((resolve) => clock.after(POLL.timeout, () => resolve('lives on')));
@@ -186,7 +189,7 @@ describe('several workers', () => {
   it('of which one does not come up are none', async () => {
     process.env['FAIL_WORKER'] = '2';
     const { ask } = supervised(2);
-    await expect(supervisor.start()).rejects.toMatchObject({
+    await expect(supervisor.start(EPOCH)).rejects.toMatchObject({
       code: 'WORKER_FAILED',
       facts: { worker: '2' },
     });
@@ -206,7 +209,7 @@ describe('several workers', () => {
 describe('a process without a heartbeat', () => {
   it('is killed, counted and started again', async () => {
     const { ask, lines } = supervised(1, 3_000);
-    await supervisor.start();
+    await supervisor.start(EPOCH);
     const first = who.parse(await ask(API, 'who'));
     process.kill(first.pid, 'SIGSTOP');
     const killed = () =>
@@ -224,20 +227,59 @@ describe('a process without a heartbeat', () => {
   }, 60_000);
 });
 
-it('a worker knows its number, and its gateway, by its arguments', () => {
+describe('processes that are started while the database opens', () => {
+  it('load, answer the supervisor, and serve only once they have the epoch', async () => {
+    const { ask, lines } = supervised(1);
+    let open: (epoch: string) => void = () => undefined;
+    const started = supervisor.start(new Promise((resolve) => (open = resolve)));
+    const before = whoAndEpoch.parse(await ask(1, 'who'));
+    expect(before.epoch).toBeNull();
+    expect(lines().filter(({ msg }) => msg === 'a worker serves')).toEqual([]);
+    open('7');
+    await started;
+    expect(whoAndEpoch.parse(await ask(1, 'who'))).toEqual({ ...before, epoch: '7' });
+
+    process.kill(before.pid, 'SIGKILL');
+    await expect
+      .poll(async () => {
+        const again = whoAndEpoch.safeParse(await ask(1, 'who').catch(() => undefined));
+        return again.success && again.data.pid !== before.pid && again.data.epoch;
+      }, POLL)
+      .toBe('7');
+  }, 60_000);
+
+  it('are killed if it does not open, and its error is the one of the start', async () => {
+    const { ask } = supervised(1);
+    let fail: (error: Error) => void = () => undefined;
+    const epoch = new Promise<string>((_, reject) => (fail = reject));
+    const started = supervisor.start(epoch);
+    const { pid } = who.parse(await ask(1, 'who'));
+    fail(new GatewayError('STORE_LOCKED', { folder: '/data' }));
+    await expect(started).rejects.toMatchObject({ code: 'STORE_LOCKED' });
+    await expect.poll(() => isAlive(pid), POLL).toBe(false);
+  }, 60_000);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+it('a process knows its number by its arguments', () => {
   supervised(1);
-  expect(processIn(['node', 'main.js', 'worker', '2', '7'])).toEqual({ number: 2, epoch: '7' });
-  expect(processIn(['node', 'main.js', 'api', '7'])).toEqual({ number: API, epoch: '7' });
+  expect(processIn(['node', 'main.js', 'worker', '2'])).toBe(2);
+  expect(processIn(['node', 'main.js', 'api'])).toBe(API);
   for (const words of [
     '',
-    'api',
-    'api x',
     'worker',
-    'worker 0 7',
-    'worker x 7',
-    'worker 1.5 7',
-    'worker 2 x',
-  ]) {
+    'worker 0',
+    'worker x',
+    'worker 1.5',
+    'worker 33',
+    'worker 34',
+  ])
     expect(processIn(words.split(' '))).toBeUndefined();
-  }
 });

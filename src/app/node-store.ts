@@ -1,0 +1,55 @@
+// The store of a process of the gateway: its name among the nodes, and what it shares with the other processes.
+
+import type { IpcChannel } from '../cluster/ipc-channel.ts';
+import { isCallWorker, nodeOfProcess } from '../cluster/ipc-message.ts';
+import type { Config } from '../config.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
+import { systemClock as clock } from '../std/clock.ts';
+import { systemRandom as random } from '../std/random.ts';
+import { nodeName, openStore, type StoreHandle } from '../store/open.ts';
+
+/** The name of the gateway in the store, without a process's suffix. */
+export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
+  return node ?? nodeName(dataFolder);
+}
+
+/** A process that the supervisor has forked. */
+export interface ForkedProcess {
+  link: IpcChannel;
+  /** Of the gateway, once the supervisor has opened the database. */
+  epoch: Promise<string>;
+}
+
+/** Another process has this one's name, and has closed its runs: this process can only end. */
+export function leaveReplaced(log: Log): (error: GatewayError) => void {
+  return (error) => {
+    log.fatal({ err: error }, 'another process has the name of this node, this one stops');
+    process.stderr.write(`${error.code}: ${error.message}\n`);
+    process.exit(1);
+  };
+}
+
+/** In a forked process, the database is the supervisor's: it is opened once that has it open. */
+export async function openNodeStore(
+  config: Config,
+  log: Log,
+  forked: ForkedProcess | undefined,
+): Promise<StoreHandle> {
+  const gateway = gatewayNode(config);
+  const link = forked?.link;
+  return openStore({
+    dataFolder: config.dataFolder,
+    databaseUrl: config.databaseUrl,
+    isShared: link !== undefined,
+    traffic: link !== undefined && isCallWorker(link.number) ? 'calls' : 'api',
+    node: link === undefined ? gateway : nodeOfProcess(gateway, link.number),
+    gateway: forked && { node: gateway, epoch: await forked.epoch },
+    onReplaced: leaveReplaced(log),
+    secrets: { keys: config.secretKeys },
+    callLimit: config.callLimit,
+    clock,
+    random,
+    log,
+  });
+}
