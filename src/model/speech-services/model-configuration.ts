@@ -1,0 +1,43 @@
+// The model configuration of an organization or a workflow, version 2: which services recognise, answer and speak. Its
+// shape alone; the fields of a service are those of its row in stt.ts, tts.ts, llm.ts. Source: contract §10.4.
+
+import { z } from 'zod';
+
+/** Services after the first of a section: each one costs a call the time of one more attempt. */
+const FALLBACKS_MAX = 4;
+const PROVIDER_CHARACTERS_MAX = 64;
+
+/** One service: its provider and the fields of that provider. */
+const configuredService = z.looseObject({
+  provider: z.string().min(1).max(PROVIDER_CHARACTERS_MAX),
+});
+export type ConfiguredService = z.infer<typeof configuredService>;
+
+/** The service of one job, and those that take over from it, in order. Null: the gateway's own. */
+const configuredSection = configuredService.extend({
+  fallbacks: z
+    .array(configuredService)
+    .max(FALLBACKS_MAX)
+    .nullish()
+    .describe('Services that take over when this one fails, in order. Not part of the reference.'),
+});
+export type ConfiguredSection = z.infer<typeof configuredSection>;
+
+export const configuredSections = z.object({
+  llm: configuredSection.nullish(),
+  tts: configuredSection.nullish(),
+  stt: configuredSection.nullish(),
+  embeddings: configuredService.nullish(),
+});
+export type ConfiguredSections = z.infer<typeof configuredSections>;
+
+export const modelConfiguration = z.object({
+  version: z.literal(2).default(2),
+  mode: z.literal('byok'),
+  byok: z.object({ mode: z.literal('pipeline'), pipeline: configuredSections }),
+});
+
+/** The primary service of a section, then its fallbacks. */
+export function servicesIn({ fallbacks, ...primary }: ConfiguredSection): ConfiguredService[] {
+  return [primary, ...(fallbacks ?? [])];
+}

@@ -1,0 +1,128 @@
+// The rows of all services, asked by job and provider: check, defaults, secret fields. Every question about a service
+// that is not its client's is answered from its row.
+
+import { z } from 'zod';
+import { isObject } from '../../std/json.ts';
+import { isSecretName } from '../workflow.ts';
+import { llmServices } from './llm.ts';
+import type { ConfiguredService } from './model-configuration.ts';
+import { sttServices } from './stt.ts';
+import { ttsServices } from './tts.ts';
+
+export type SpeechJob = 'stt' | 'tts' | 'llm';
+export type ServiceRows<Settings = unknown> = Readonly<Record<string, z.ZodType<Settings>>>;
+
+const ROWS: Readonly<Record<SpeechJob, ServiceRows>> = {
+  llm: llmServices,
+  stt: sttServices,
+  tts: ttsServices,
+};
+
+/** Keys of one service, of which each call uses one. */
+const KEYS_MAX = 32;
+const keyList = z.array(z.string().min(1)).min(1).max(KEYS_MAX);
+
+/** The settings that a client of the service takes, or what is wrong, without secrets. */
+export function checkedService<Settings>(
+  rows: ServiceRows<Settings>,
+  service: ConfiguredService,
+): { settings: Settings } | { problem: string } {
+  const { provider } = service;
+  const row = Object.hasOwn(rows, provider) ? rows[provider] : undefined;
+  if (row === undefined) return { problem: `Unknown provider: ${provider}` };
+  const { success, data, error } = row.safeParse(withoutNulls(service));
+  if (success) return { settings: data };
+  const [issue] = error.issues;
+  const field = issue?.path.join('.') ?? '';
+  return { problem: `${field === '' ? provider : field}: ${issue?.message ?? 'is invalid'}` };
+}
+
+/** As `checkedService` for what a client sent, which may have a list of keys: the service as it is stored, with
+ *  defaults and without unknown fields. */
+export function storableService(
+  job: SpeechJob,
+  service: ConfiguredService,
+): { service: ConfiguredService } | { problem: string } {
+  const keys = service['api_key'];
+  if (Array.isArray(keys) && !keyList.safeParse(keys).success) {
+    return { problem: `api_key: must be a key, or a list of 1 to ${KEYS_MAX} keys` };
+  }
+  const first = ([key = '']: readonly string[]): string => key;
+  const checked = checkedService(ROWS[job], withOneKey(service, first));
+  if ('problem' in checked) return checked;
+  const { provider } = service;
+  const known = isObject(checked.settings) ? withoutNulls(checked.settings) : {};
+  return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };
+}
+
+/** One key of the list, if it has a list. */
+export function withOneKey(
+  service: ConfiguredService,
+  pickKey: (keys: readonly string[]) => string,
+): ConfiguredService {
+  const keys = keyList.safeParse(service['api_key']);
+  return keys.success ? { ...service, api_key: pickKey(keys.data) } : service;
+}
+
+/** What names an address that a service's key is sent to. */
+const ADDRESS_NAME = /(^|_)(url|uri|endpoint|host)$/;
+
+/** A service and its job. */
+export interface Account {
+  job: SpeechJob;
+  service: ConfiguredService;
+}
+
+/** Whether both are of one provider at the same addresses. A key is for one account: it must not reach another
+ *  address because somebody who does not know it changed the address. */
+export function isSameAccount(one: Account, other: Account): boolean {
+  if (one.service.provider !== other.service.provider) return false;
+  const [first, second] = [addressesOf(one), addressesOf(other)];
+  return [...first, ...second].every(([name]) => first.get(name) === second.get(name));
+}
+
+function addressesOf({ job, service }: Account): Map<string, unknown> {
+  const all = { ...defaultsOf(job, service.provider), ...withoutNulls(service) };
+  return new Map(Object.entries(all).filter(([name]) => ADDRESS_NAME.test(name)));
+}
+
+function defaultsOf(job: SpeechJob, provider: string): Record<string, unknown> {
+  const row = Object.hasOwn(ROWS[job], provider) ? ROWS[job][provider] : undefined;
+  if (!(row instanceof z.ZodObject)) return {};
+  const fields = Object.entries(row.shape).map(([name, field]) => [
+    name,
+    field instanceof z.ZodType ? field.safeParse(undefined).data : undefined,
+  ]);
+  return withoutNulls(Object.fromEntries(fields));
+}
+
+/** Secret fields of the reference's services, whether or not this version has them. */
+const REFERENCE_SECRETS = ['api_key', 'credentials', 'aws_access_key', 'aws_secret_key'];
+
+/** Names of the fields that a row marks by `.meta({ secret: true })`. */
+const secretNames: ReadonlySet<string> = new Set([
+  ...REFERENCE_SECRETS,
+  ...Object.values(ROWS).flatMap((rows) => Object.values(rows).flatMap(secretsOfRow)),
+]);
+
+/** Whether a service's field of that name is a secret: sealed when stored, masked in answers. */
+export function isServiceSecret(name: string): boolean {
+  return secretNames.has(name) || isSecretName(name);
+}
+
+function secretsOfRow(row: z.ZodType): string[] {
+  const { properties = {} } = z.toJSONSchema(row, { io: 'input', unrepresentable: 'any' });
+  return Object.entries(properties).flatMap(([name, field]) => (isMarked(field) ? [name] : []));
+}
+
+function isMarked(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(isMarked);
+  if (!isObject(schema)) return false;
+  return schema['secret'] === true || Object.values(schema).some(isMarked);
+}
+
+/** Clients send null for a field that is not set. */
+export function withoutNulls(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const set = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(set);
+}

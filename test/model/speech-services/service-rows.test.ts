@@ -1,0 +1,76 @@
+// Questions about services that their rows answer: what may be stored, which fields are secret, which accounts are one.
+
+import { describe, expect, it } from 'vitest';
+import {
+  isSameAccount,
+  isServiceSecret,
+  storableService,
+} from '../../../src/model/speech-services/service-rows.ts';
+
+describe('a service as it is stored', () => {
+  it('has the defaults of its row, no nulls and no unknown fields', () => {
+    const sent = { provider: 'openai', api_key: 'sk-a', model: 'm', base_url: null, colour: 'red' };
+    expect(storableService('llm', sent)).toEqual({
+      service: {
+        provider: 'openai',
+        api_key: 'sk-a',
+        model: 'm',
+        base_url: 'https://api.openai.com/v1',
+      },
+    });
+  });
+
+  it('keeps a list of keys', () => {
+    const stored = storableService('llm', { provider: 'openai', api_key: ['a', 'b'] });
+    expect(stored).toMatchObject({ service: { api_key: ['a', 'b'] } });
+  });
+
+  it.each([
+    ['no keys', []],
+    ['an empty key', ['a', '']],
+    ['no text', [1]],
+    ['33 keys', Array.from({ length: 33 }, (_, nth) => `key-${nth}`)],
+  ])('is refused with a list of %s', (_what, keys) => {
+    expect(storableService('llm', { provider: 'openai', api_key: keys })).toEqual({
+      problem: expect.stringMatching(/^api_key: /),
+    });
+  });
+
+  it('is refused under a name of another job', () => {
+    expect(storableService('stt', { provider: 'flite' })).toEqual({
+      problem: 'Unknown provider: flite',
+    });
+  });
+});
+
+describe('secret fields', () => {
+  it.each(['api_key', 'credentials', 'aws_access_key', 'aws_secret_key', 'qa_api_key'])(
+    '%s is one',
+    (name) => expect(isServiceSecret(name)).toBe(true),
+  );
+
+  it.each(['provider', 'model', 'voice', 'base_url', 'language', 'keyterms'])(
+    '%s is none',
+    (name) => expect(isServiceSecret(name)).toBe(false),
+  );
+});
+
+describe('an account', () => {
+  const account = (job: 'llm' | 'tts', fields: Record<string, unknown>) => ({
+    job,
+    service: { provider: 'openai', ...fields },
+  });
+
+  it('is the same with the default address given or not', () => {
+    const given = account('llm', { base_url: 'https://api.openai.com/v1' });
+    expect(isSameAccount(account('llm', {}), given)).toBe(true);
+  });
+
+  it.each(['base_url', 'endpoint', 'url', 'uri', 'host'])(
+    'is another one with another %s',
+    (name) => {
+      const other = account('llm', { [name]: 'https://other.example.com' });
+      expect(isSameAccount(account('llm', {}), other)).toBe(false);
+    },
+  );
+});
