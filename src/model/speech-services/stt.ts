@@ -1,9 +1,14 @@
 // The recognisers of this version: one schema per provider, the source of its type, check, form and mask.
 
 import { z } from 'zod';
+import { genericSttServices } from './generic-stt.ts';
 
 const pocketsphinx = z
   .object({ provider: z.literal('pocketsphinx') })
   .describe('Recognises closed answers on this machine, in English.');
 
-export const sttServices = { pocketsphinx } as const;
+export const sttServices = { pocketsphinx, ...genericSttServices } as const;
+
+type Services = typeof sttServices;
+/** The settings of one recogniser by its provider. */
+export type SttSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;

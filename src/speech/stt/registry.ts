@@ -2,9 +2,12 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
+import type { SttSettings, sttServices } from '../../model/speech-services/stt.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { ServiceMeans } from '../service/service-means.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
+import { createVosk } from './vosk/vosk.ts';
 
 export interface SpeechToTextSettings {
   service: 'pocketsphinx';
@@ -12,7 +15,7 @@ export interface SpeechToTextSettings {
   workers?: number;
 }
 
-/** Undefined if the service is not installed: callers use the keypad then. */
+/** The embedded one. Undefined if it is not installed: callers use the keypad then. */
 export function openSpeechToText(
   settings: SpeechToTextSettings,
   means: { clock: Clock; log: Log },
@@ -21,3 +24,17 @@ export function openSpeechToText(
 }
 
 const open = { pocketsphinx: openPocketSphinx };
+
+/** A recogniser that is a service, with the settings of its row. Never throws: failures come with its use. */
+export function createSttService<P extends SttProvider>(
+  settings: SttSettings<P> & { provider: P },
+  means: ServiceMeans,
+): SpeechToText {
+  return create[settings.provider](settings, means);
+}
+
+export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
+
+const create: {
+  [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
+} = { vosk: createVosk };
