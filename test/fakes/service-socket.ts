@@ -22,11 +22,19 @@ export interface SocketService {
   close(): Promise<void>;
 }
 
+export interface Refusal {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
 export interface SocketServiceOptions {
   /** An HTTP answer in place of the upgrade. */
-  refuse?: { status: number; body: string; headers?: Record<string, string> };
+  refuse?: Refusal | ((request: IncomingMessage) => Refusal | undefined);
   /** Answers pings. Default: true. */
   autoPong?: boolean;
+  /** The upgrade is answered when this resolves. */
+  hold?(request: IncomingMessage): Promise<void> | undefined;
   onConnection?(connection: ServiceConnection): void;
 }
 
@@ -41,8 +49,10 @@ export async function startSocketService(
     accepted += 1;
   });
   const sockets = new WebSocketServer({ noServer: true, autoPong: options.autoPong ?? true });
-  server.on('upgrade', (request, socket, head) => {
-    const { refuse } = options;
+  server.on('upgrade', async (request, socket, head) => {
+    socket.on('error', () => undefined);
+    await options.hold?.(request);
+    const refuse = typeof options.refuse === 'function' ? options.refuse(request) : options.refuse;
     if (refuse !== undefined) {
       const headers = Object.entries(refuse.headers ?? {}).map(
         ([name, value]) => `${name}: ${value}\r\n`,

@@ -1,13 +1,13 @@
 // The recognisers of this version: one schema per provider, the source of its type, check, form and mask.
 
 import { z } from 'zod';
-import { genericSttServices } from './generic-stt.ts';
+import { cloudSttServices } from './cloud-stt.ts';
 
 const pocketsphinx = z
   .object({ provider: z.literal('pocketsphinx') })
   .describe('Recognises closed answers on this machine, in English.');
 
-export const sttServices = { pocketsphinx, ...genericSttServices } as const;
+export const sttServices = { pocketsphinx, ...cloudSttServices } as const;
 
 type Services = typeof sttServices;
 /** The settings of one recogniser by its provider. */

@@ -5,9 +5,9 @@ import type { Log } from '../../log.ts';
 import type { SttSettings, sttServices } from '../../model/speech-services/stt.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
+import { createDeepgram } from './deepgram/deepgram.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
-import { createVosk } from './vosk/vosk.ts';
 
 export interface SpeechToTextSettings {
   service: 'pocketsphinx';
@@ -37,4 +37,4 @@ export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
 
 const create: {
   [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
-} = { vosk: createVosk };
+} = { deepgram: createDeepgram };

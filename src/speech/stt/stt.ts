@@ -27,11 +27,18 @@ export type VendorTurn = 'started' | 'eager-end' | 'resumed' | 'ended';
 
 export interface RecognizerListener {
   onPartial(words: RecognizedWords): void;
-  /** The answer to `finalize`, exactly once; services with their own endpointing may also send it unasked. */
+  /** The answer to `finalize`, exactly once, with all words since the last final. While no answer is due, a service
+   *  with its own endpointing may also send finals unasked: each has the words that the finals before it have not. */
   onFinal(words: RecognizedWords): void;
+  /** The service sent something, also without words: it is alive. */
+  onActivity?(): void;
   /** Of services that declare `ownTurns`. The words of `ended` come in `onFinal`, before this. */
   onTurn?(turn: VendorTurn, words: RecognizedWords): void;
   onUsage?(usage: ServiceUsage): void;
+  /** Another recogniser answers from here on. */
+  onReplaced?(capabilities: SttCapabilities): void;
+  /** The final words that are due, or asked for at this moment, come later by so much: audio is replayed. */
+  onDelayed?(ms: number): void;
   /** The recogniser has failed for good and must not be used any more. */
   onError(error: GatewayError): void;
 }
@@ -43,6 +50,8 @@ export interface Recognizer {
   speechStarted(): void;
   /** The VAD detected the end of speech: audio that waits for a full packet goes out. */
   speechStopped?(): void;
+  /** The VAD detected speech again, before the final words were asked for. */
+  speechResumed?(): void;
   /** Asks for the final words since `speechStarted`. */
   finalize(): void;
   /** Expected input from the next utterance on. */

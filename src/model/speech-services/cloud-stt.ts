@@ -1,0 +1,84 @@
+// Recognisers in the cloud that stream. One schema per provider.
+
+import { z } from 'zod';
+
+const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+/** Names and special words; services take about a hundred. */
+const KEYTERMS_MAX = 100;
+const QUERY_MAX = 50;
+
+const keyterms = z
+  .array(z.string().trim().min(1).max(100))
+  .max(KEYTERMS_MAX)
+  .optional()
+  .describe('Words and names that callers often say.');
+const address = z
+  .url({ protocol: /^(wss?|https?)$/ })
+  .optional()
+  .describe('Another region, or a server of your own.');
+const extraQuery = z
+  .record(z.string().max(100), z.string().max(1_000))
+  .refine((query) => Object.keys(query).length <= QUERY_MAX, `At most ${QUERY_MAX} parameters.`)
+  .optional()
+  .describe('More parameters of the connection, as the service documents them.');
+
+const deepgram = z
+  .object({
+    provider: z.literal('deepgram'),
+    api_key: secretKey,
+    model: z
+      .string()
+      .min(1)
+      .default('nova-3-general')
+      .meta({
+        description: 'The flux models decide themselves when the caller has finished.',
+        examples: ['nova-3-general', 'nova-3-medical', 'flux-general-en', 'flux-general-multi'],
+        allow_custom_input: true,
+      }),
+    language: z
+      .string()
+      .min(1)
+      .default('multi')
+      .meta({
+        description: 'Flux models take it as a hint, and only the multilingual one.',
+        examples: ['multi', 'en', 'de', 'es', 'fr', 'hi', 'it', 'ja', 'nl', 'pt', 'ru'],
+        allow_custom_input: true,
+      }),
+    base_url: address,
+    keyterms,
+    endpointing_ms: z
+      .int()
+      .min(10)
+      .max(5_000)
+      .optional()
+      .describe('Silence after which nova models fix the words. Default: 300.'),
+    eot_threshold: z
+      .number()
+      .min(0.5)
+      .max(1)
+      .optional()
+      .describe('How sure flux models must be that the caller has finished. Default: 0.7.'),
+    eager_eot_threshold: z.number().min(0.3).max(0.9).optional(),
+    eot_timeout_ms: z
+      .int()
+      .min(500)
+      .max(60_000)
+      .optional()
+      .describe('Silence after which flux models end every turn. Default: 3,000.'),
+    profanity_filter: z.boolean().optional(),
+    mip_opt_out: z
+      .boolean()
+      .optional()
+      .describe('Keeps the audio out of the training of models; other prices apply.'),
+    tag: z.string().min(1).max(128).optional().describe("A label on the service's bill."),
+    extra_query: extraQuery,
+  })
+  .meta({
+    title: 'Deepgram',
+    description: 'Recognises free speech in many languages.',
+    provider_docs_url: 'https://developers.deepgram.com',
+  });
+
+export type DeepgramSettings = z.output<typeof deepgram>;
+
+export const cloudSttServices = { deepgram } as const;

@@ -1,0 +1,204 @@
+// A call's recogniser on Deepgram's first interface (v1/listen). The gateway decides when a turn is over and sends
+// Finalize; words that the service has fixed before that go out at once, so that the audio behind them is confirmed.
+// Source: Deepgram API reference, "Live audio", messages Results, Finalize, KeepAlive and CloseStream.
+
+import { z } from 'zod';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { joinWords } from '../joined-words.ts';
+import { OwedFinals } from '../owed-finals.ts';
+import { RecognizerSocket } from '../recognizer-socket.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
+
+/** The service closes after 10 s without audio and without this message. */
+const KEEPALIVE_MS = 4_000;
+const PACKET_MS = 60;
+/** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
+const FINAL_MS_MAX = 1_000;
+
+const word = z.object({
+  word: z.string(),
+  punctuated_word: z.string().nullish(),
+  start: z.number(),
+  end: z.number(),
+});
+const results = z.object({
+  start: z.number(),
+  duration: z.number(),
+  is_final: z.boolean().nullish(),
+  speech_final: z.boolean().nullish(),
+  from_finalize: z.boolean().nullish(),
+  channel: z.object({
+    alternatives: z.array(
+      z.object({
+        transcript: z.string().nullish(),
+        confidence: z.number().nullish(),
+        words: z.array(word).nullish(),
+        languages: z.array(z.string()).nullish(),
+      }),
+    ),
+  }),
+});
+type Results = z.infer<typeof results>;
+
+export interface NovaOptions {
+  means: ServiceMeans;
+  model: string;
+  key: string;
+  url: string;
+  listener: RecognizerListener;
+}
+
+export class NovaRecognizer implements Recognizer {
+  readonly #listener: RecognizerListener;
+  readonly #socket: RecognizerSocket;
+  readonly #owed: OwedFinals;
+  /** Fixed words that have not gone out. */
+  #pieces: RecognizedWords[] = [];
+  #interim: RecognizedWords | undefined;
+  #interimEndS = 0;
+  /** Seconds in the stream up to which words are fixed or have gone out. */
+  #fixedS = 0;
+  /** Between the start of speech and `finalize`. */
+  #isInTurn = false;
+  /** A message came after the last `finalize`. */
+  #isAlive = false;
+
+  constructor({ means, model, key, url, listener }: NovaOptions) {
+    this.#listener = listener;
+    this.#owed = new OwedFinals({
+      clock: means.clock,
+      afterMs: FINAL_MS_MAX,
+      onOverdue: () => this.#overdue(),
+    });
+    this.#socket = new RecognizerSocket({
+      ...{ means, model, url, listener },
+      service: 'deepgram',
+      headers: { authorization: `Token ${key}` },
+      secrets: [key],
+      format: 'ulaw8',
+      packetMs: PACKET_MS,
+      billing: 'audio',
+      keepalive: { afterMs: KEEPALIVE_MS, message: '{"type":"KeepAlive"}' },
+      onMessage: (message) => this.#message(message),
+      onEnd: () => this.#owed.close(),
+    });
+  }
+
+  push(frame: Int16Array): void {
+    this.#socket.push(frame);
+  }
+
+  speechStarted(): void {
+    this.#isInTurn = true;
+  }
+
+  speechStopped(): void {
+    this.#socket.flush();
+  }
+
+  finalize(): void {
+    if (this.#socket.hasEnded) return;
+    this.#isInTurn = false;
+    this.#isAlive = false;
+    this.#owed.ask();
+    this.#socket.flush();
+    this.#socket.send({ type: 'Finalize' });
+  }
+
+  /** The vocabulary is a part of the address. */
+  expect(): void {
+    // No message of this interface changes it.
+  }
+
+  close(): void {
+    this.#owed.close();
+    this.#socket.close({ type: 'CloseStream' });
+  }
+
+  #message(message: Record<string, unknown>): void {
+    this.#isAlive = true;
+    if (message['type'] === 'Error') {
+      this.#socket.fail('protocol', String(message['description'] ?? message['message'] ?? ''));
+      return;
+    }
+    // Metadata, UtteranceEnd, SpeechStarted, and whatever is added.
+    if (message['type'] !== 'Results') return;
+    const parsed = results.safeParse(message);
+    if (parsed.success) this.#results(parsed.data);
+    else this.#socket.fail('protocol', 'Results of another form');
+  }
+
+  #results(given: Results): void {
+    if (given.start >= this.#interimEndS) this.#fixInterim();
+    const words = wordsAfter(given, this.#fixedS);
+    if (given.is_final !== true) {
+      this.#interim = words.text === '' ? undefined : words;
+      this.#interimEndS = given.start + given.duration;
+      if (words.text !== '') this.#listener.onPartial(joinWords([...this.#pieces, words]));
+      return;
+    }
+    this.#interim = undefined;
+    this.#fixedS = Math.max(this.#fixedS, given.start + given.duration);
+    if (words.text !== '') this.#pieces.push(words);
+    if (given.from_finalize === true && this.#owed.isDue) this.#answer();
+    else if (!this.#owed.isDue) this.#unasked(given.speech_final === true);
+  }
+
+  /** In a turn, fixed words go out at once. Without detected speech they are a quiet voice or noise, and go out when
+   *  the service has seen a pause. */
+  #unasked(hasPaused: boolean): void {
+    if (this.#pieces.length === 0 || (!this.#isInTurn && !hasPaused)) return;
+    this.#listener.onFinal(this.#take());
+  }
+
+  /** The final of these words was lost: the service is past them. */
+  #fixInterim(): void {
+    if (this.#interim === undefined) return;
+    this.#pieces.push(this.#interim);
+    this.#fixedS = Math.max(this.#fixedS, this.#interimEndS);
+    this.#interim = undefined;
+  }
+
+  #answer(): void {
+    this.#owed.answer();
+    this.#listener.onFinal(this.#take());
+  }
+
+  #take(): RecognizedWords {
+    const words = joinWords(this.#pieces);
+    this.#pieces = [];
+    return words;
+  }
+
+  /** No answer to Finalize. If the service works, it had no audio that was not final; interim words are the best there
+   *  is. If it sends nothing while words are open, it has stopped. */
+  #overdue(): void {
+    if (this.#interim !== undefined && !this.#isAlive) {
+      this.#socket.fail('timeout', 'no answer to Finalize');
+      return;
+    }
+    this.#fixInterim();
+    this.#answer();
+  }
+}
+
+/** The words of a result that begin at `fromS` or later: a result may be sent twice, or come after its time. */
+function wordsAfter({ start, duration, channel }: Results, fromS: number): RecognizedWords {
+  const [best] = channel.alternatives;
+  const text = best?.transcript?.trim() ?? '';
+  const isOver = start + duration <= fromS;
+  if (best === undefined || text === '' || isOver) return { text: '', confidence: null };
+  const all = best.words ?? [];
+  const fresh = all.filter((each) => (each.start + each.end) / 2 >= fromS);
+  const spoken = fresh.map((each) => each.punctuated_word ?? each.word).join(' ');
+  return {
+    text: fresh.length === all.length ? text : spoken,
+    confidence: best.confidence ?? null,
+    words: fresh.map((each) => ({
+      word: each.punctuated_word ?? each.word,
+      startMs: Math.round(each.start * 1_000),
+      endMs: Math.round(each.end * 1_000),
+    })),
+    language: best.languages?.[0],
+  };
+}

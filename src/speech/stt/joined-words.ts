@@ -1,0 +1,29 @@
+// Joins the pieces of what was recognised into one.
+
+import type { RecognizedWords } from './stt.ts';
+
+export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
+/** Texts with a space between them, words in order, the least confidence, the last language. */
+export function joinWords(pieces: readonly RecognizedWords[]): RecognizedWords {
+  const [only, ...more] = pieces.filter(({ text }) => text !== '');
+  if (only === undefined) return NO_WORDS;
+  return more.reduce(joinTwo, only);
+}
+
+function joinTwo(before: RecognizedWords, after: RecognizedWords): RecognizedWords {
+  const { words } = before;
+  return {
+    text: `${before.text} ${after.text}`,
+    confidence: least(before.confidence, after.confidence),
+    // Times for a part of the words would look like times for all of them.
+    words:
+      words === undefined || after.words === undefined ? undefined : [...words, ...after.words],
+    language: after.language ?? before.language,
+  };
+}
+
+function least(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,132 @@
+// The connection of a recogniser with JSON messages: audio in packets one way, one JSON object per message the other
+// way, and what is billed when it ends. The meaning of messages belongs to the clients.
+
+import { RATE_HZ } from '../../audio/pcm.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+import type { FaultKind } from '../service/service-fault.ts';
+import type { ServiceMeans } from '../service/service-means.ts';
+import { VendorSocket, type VendorSocketOptions } from '../service/vendor-socket.ts';
+import { AudioPackets, type SttAudioFormat } from './audio-packets.ts';
+import type { RecognizerListener } from './stt.ts';
+
+export interface RecognizerSocketOptions
+  extends Pick<
+    VendorSocketOptions,
+    'service' | 'url' | 'headers' | 'secrets' | 'isReadyMessage' | 'keepalive' | 'kindOfClose'
+  > {
+  means: ServiceMeans;
+  model: string;
+  format: SttAudioFormat;
+  packetMs: number;
+  /** `audio`: what was sent; `session`: the time from ready to the end. */
+  billing: 'audio' | 'session';
+  listener: RecognizerListener;
+  /** One message, an object. May throw nothing; `fail` reports what it cannot read. */
+  onMessage(message: Record<string, unknown>): void;
+  /** The connection has failed; the listener is informed afterwards. */
+  onEnd(): void;
+}
+
+export class RecognizerSocket {
+  readonly #options: RecognizerSocketOptions;
+  readonly #socket: VendorSocket;
+  readonly #packets: AudioPackets;
+  #sentSamples = 0;
+  #readyAt: number | undefined;
+  #hasEnded = false;
+
+  constructor(options: RecognizerSocketOptions) {
+    this.#options = options;
+    const { means, format, packetMs, listener } = options;
+    const { clock, egress, warm } = means;
+    this.#packets = new AudioPackets({
+      format,
+      packetMs,
+      send: (packet) => this.#socket.send(packet),
+    });
+    this.#socket = new VendorSocket({
+      ...options,
+      job: 'stt',
+      clock,
+      egress,
+      warm,
+      listener: {
+        onReady: () => {
+          this.#readyAt = clock.monotonicMs();
+        },
+        onText: (text) => this.#text(text),
+        onFault: (fault) => {
+          this.#end();
+          options.onEnd();
+          listener.onError(fault);
+        },
+      },
+    });
+  }
+
+  /** Audio that was given, from the first sample on. */
+  get pushedMs(): number {
+    return (this.#sentSamples * 1_000) / RATE_HZ;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  push(frame: Int16Array): void {
+    if (this.#hasEnded) return;
+    this.#sentSamples += frame.length;
+    this.#packets.push(frame);
+  }
+
+  /** What waits for a full packet goes out. */
+  flush(): void {
+    if (!this.#hasEnded) this.#packets.flush();
+  }
+
+  /** Behind the audio given before; the rest of a packet waits on. */
+  send(message: Record<string, unknown>): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  expectAnswer(ms: number): void {
+    this.#socket.expectAnswer(ms);
+  }
+
+  fail(kind: FaultKind, detail: string, vendorCode?: string): void {
+    this.#socket.fail(kind, detail, vendorCode === undefined ? {} : { vendorCode });
+  }
+
+  close(last: Record<string, unknown>): void {
+    if (this.#hasEnded) return;
+    this.#end();
+    this.#socket.close(JSON.stringify(last));
+  }
+
+  #text(text: string): void {
+    const message = parseJson(text);
+    if (!isObject(message)) {
+      this.fail('protocol', 'a message that is not a JSON object');
+      return;
+    }
+    this.#options.listener.onActivity?.();
+    // The listener may have closed the recogniser.
+    if (!this.#hasEnded) this.#options.onMessage(message);
+  }
+
+  /** Audio that waits for the connection is not billed; it is counted all the same, in a few calls that fail. */
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { means, service, model, billing, listener } = this.#options;
+    if (this.#readyAt === undefined) return;
+    const sessionMs = means.clock.monotonicMs() - this.#readyAt;
+    const ms = billing === 'audio' ? this.pushedMs : sessionMs;
+    const amount = Math.round(ms) / 1_000;
+    if (amount <= 0) return;
+    listener.onUsage?.({
+      ...{ job: 'stt', service, model },
+      ...{ unit: 'seconds', amount, source: 'counted' },
+    });
+  }
+}

@@ -1,0 +1,210 @@
+// What the fakes of streaming recognisers share: the connection with its faults, the words in the audio, the record of
+// what a client did. A protocol is a class that answers audio and messages.
+
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../../src/std/clock.ts';
+import { isObject, parseJson } from '../../src/std/json.ts';
+import { type Refusal, type ServiceConnection, startSocketService } from './service-socket.ts';
+import { type HeardWord, WordFinder } from './spoken-words.ts';
+
+/** What goes wrong with one connection. Times are milliseconds of its audio. */
+export interface SttFaults {
+  connectDelayMs?: number;
+  refuse?: Refusal;
+  ready?: 'late' | 'never';
+  /** Silent with TCP open: neither messages nor pongs. */
+  muteAtMs?: number;
+  /** No messages; pongs as usual. */
+  stallAtMs?: number;
+  close?: { atMs: number; code: number; reason?: string };
+  closeOnFinalize?: number;
+  finals?: 'never' | 'late' | 'twice' | 'empty';
+  send?: { atMs: number; data: string | Uint8Array };
+}
+
+export const LATE_MS = 3_000;
+
+export interface SttServerOptions {
+  clock: Clock;
+  key: string;
+  /** By connection, in their order. */
+  faults?: readonly SttFaults[];
+  /** More at a time are refused with 429. */
+  sessionsMax?: number;
+  /** The longest session. */
+  sessionMsMax?: number;
+}
+
+export interface Protocol {
+  /** In place of the upgrade. */
+  check(request: IncomingMessage, url: URL): Refusal | undefined;
+  open(session: SttSession): SessionHandler;
+}
+
+export interface SessionHandler {
+  audio(words: readonly HeardWord[], bytes: number): void;
+  message(message: Record<string, unknown>): void;
+  /** `sessionMsMax` is over. */
+  expired(): void;
+}
+
+export class SttSession {
+  readonly url: URL;
+  readonly faults: SttFaults;
+  readonly clock: Clock;
+  readonly finder = new WordFinder();
+  /** Messages of the client, parsed. */
+  readonly received: Record<string, unknown>[] = [];
+  audioBytes = 0;
+  isOpen = true;
+  readonly #connection: ServiceConnection;
+  readonly #violations: string[];
+  #hasSent = false;
+
+  constructor(deps: {
+    connection: ServiceConnection;
+    faults: SttFaults;
+    clock: Clock;
+    violations: string[];
+  }) {
+    this.#connection = deps.connection;
+    this.#violations = deps.violations;
+    this.faults = deps.faults;
+    this.clock = deps.clock;
+    this.url = new URL(deps.connection.request.url ?? '/', 'ws://fake');
+    deps.connection.socket.on('ping', (data) => {
+      if (!this.#isPast(this.faults.muteAtMs)) deps.connection.socket.pong(data);
+    });
+    deps.connection.socket.on('close', () => {
+      this.isOpen = false;
+    });
+  }
+
+  get audioMs(): number {
+    return this.finder.positionMs;
+  }
+
+  send(message: Record<string, unknown>): void {
+    if (this.#isPast(this.faults.muteAtMs) || this.#isPast(this.faults.stallAtMs)) return;
+    if (this.isOpen) this.#connection.socket.send(JSON.stringify(message));
+  }
+
+  /** A final, as the faults want it. */
+  sendFinal(message: Record<string, unknown>, empty: Record<string, unknown>): void {
+    const { finals } = this.faults;
+    if (finals === 'never') return;
+    const given = finals === 'empty' ? empty : message;
+    if (finals === 'late') this.clock.after(LATE_MS, () => this.send(given));
+    else this.send(given);
+    if (finals === 'twice') this.send(given);
+  }
+
+  close(code: number, reason = ''): void {
+    this.isOpen = false;
+    this.#connection.socket.close(code, reason);
+  }
+
+  /** The client broke the protocol. */
+  violates(what: string, code: number): void {
+    this.#violations.push(what);
+    this.close(code, what);
+  }
+
+  /** What is due at this position of the audio. */
+  misbehave(): void {
+    const { close, send } = this.faults;
+    if (send !== undefined && !this.#hasSent && this.audioMs >= send.atMs) {
+      this.#hasSent = true;
+      this.#connection.socket.send(send.data);
+    }
+    if (close !== undefined && this.isOpen && this.audioMs >= close.atMs) {
+      this.close(close.code, close.reason);
+    }
+  }
+
+  #isPast(atMs: number | undefined): boolean {
+    return atMs !== undefined && this.audioMs >= atMs;
+  }
+}
+
+export interface SttServer {
+  url: string;
+  sessions: SttSession[];
+  /** What clients did against the protocol. */
+  violations: string[];
+  /** Answers of the upgrade other than a connection. */
+  refusals: number[];
+  close(): Promise<void>;
+}
+
+export async function startSttServer(
+  options: SttServerOptions,
+  protocol: Protocol,
+): Promise<SttServer> {
+  const { clock } = options;
+  const sessions: SttSession[] = [];
+  const violations: string[] = [];
+  const refusals: number[] = [];
+  let attempts = 0;
+  const faultsOf = new WeakMap<IncomingMessage, SttFaults>();
+  const service = await startSocketService({
+    autoPong: false,
+    hold(request) {
+      const faults = options.faults?.[attempts] ?? {};
+      attempts += 1;
+      faultsOf.set(request, faults);
+      const { connectDelayMs } = faults;
+      if (connectDelayMs === undefined) return undefined;
+      return new Promise((resolve) => clock.after(connectDelayMs, resolve));
+    },
+    refuse(request) {
+      const url = new URL(request.url ?? '/', 'ws://fake');
+      const open = sessions.filter(({ isOpen }) => isOpen).length;
+      const refusal =
+        faultsOf.get(request)?.refuse ??
+        protocol.check(request, url) ??
+        (open >= (options.sessionsMax ?? Number.POSITIVE_INFINITY) ? TOO_MANY : undefined);
+      if (refusal !== undefined) refusals.push(refusal.status);
+      return refusal;
+    },
+    onConnection(connection) {
+      const faults = faultsOf.get(connection.request) ?? {};
+      const session = new SttSession({ connection, faults, clock, violations });
+      sessions.push(session);
+      const handler = protocol.open(session);
+      if (options.sessionMsMax !== undefined) {
+        clock.after(options.sessionMsMax, () => {
+          if (session.isOpen) handler.expired();
+        });
+      }
+      connection.socket.on('message', (data: Buffer, isBinary) => {
+        if (!session.isOpen) return;
+        if (isBinary) receiveAudio(session, handler, data);
+        else receiveText(session, handler, data.toString());
+      });
+    },
+  });
+  return { url: service.url, sessions, violations, refusals, close: () => service.close() };
+}
+
+const TOO_MANY: Refusal = {
+  status: 429,
+  body: '{"err_code":"TOO_MANY_REQUESTS","err_msg":"Too many requests."}',
+  headers: { 'retry-after': '5' },
+};
+
+function receiveAudio(session: SttSession, handler: SessionHandler, data: Buffer): void {
+  session.audioBytes += data.length;
+  handler.audio(session.finder.push(data), data.length);
+  session.misbehave();
+}
+
+function receiveText(session: SttSession, handler: SessionHandler, text: string): void {
+  const message = parseJson(text);
+  if (!isObject(message)) {
+    session.violates('text that is no JSON object', 1008);
+    return;
+  }
+  session.received.push(message);
+  handler.message(message);
+}

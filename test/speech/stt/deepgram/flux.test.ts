@@ -1,0 +1,208 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { framesOf, wordOf } from '../../../fakes/spoken-words.ts';
+import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+
+const KEY = 'dg-key-0123456789';
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function connect(
+  given: { faults?: SttFaults; settings?: object; expectation?: typeof OPEN_SPEECH } = {},
+): Promise<{ rig: RecognizerRig; server: SttServer; clock: FakeClock }> {
+  const clock = new FakeClock();
+  const faults = given.faults === undefined ? [] : [given.faults];
+  const server = await startDeepgramServer({ clock, key: KEY, faults });
+  opened.push(server);
+  const settings = sttServices.deepgram.parse({
+    provider: 'deepgram',
+    api_key: KEY,
+    model: 'flux-general-en',
+    base_url: server.url,
+    ...given.settings,
+  });
+  const stt = createSttService(settings, serviceMeans(clock));
+  const rig = new RecognizerRig(clock, stt, given.expectation);
+  opened.push(rig.recognizer);
+  for (let i = 0; i < 20 && server.sessions.length + server.refusals.length === 0; i++) {
+    await settle();
+  }
+  return { rig, server, clock };
+}
+
+const configures = (server: SttServer) =>
+  (server.sessions[0]?.received ?? []).filter(({ type }) => type === 'Configure');
+
+describe('Deepgram flux', () => {
+  it('connects with the parameters of the turn-based interface alone', async () => {
+    const { server } = await connect({
+      settings: { model: 'flux-general-multi', language: 'de', eager_eot_threshold: 0.5 },
+      expectation: { ...OPEN_SPEECH, boost: ['Gnocchi'], slots: ['digits'] },
+    });
+    expect(server.refusals).toEqual([]);
+    const { url } = server.sessions[0] ?? { url: new URL('ws://none') };
+    expect(`${url.pathname}${url.search}`).toBe(
+      '/v2/listen?model=flux-general-multi&encoding=mulaw&sample_rate=8000&eot_threshold=0.85' +
+        '&eot_timeout_ms=5000&eager_eot_threshold=0.5&language_hint=de&keyterm=Gnocchi',
+    );
+  });
+
+  it('waits for Connected before it sends audio', async () => {
+    const { rig, server } = await connect({ faults: { ready: 'late' } });
+    await rig.says('w1 w2');
+    await rig.silence(1_500);
+    expect([rig.text, server.violations, rig.errors]).toEqual(['w1 w2', [], []]);
+    expect(rig.finals[0]?.words?.[1]).toEqual({ word: 'w2', startMs: 260, endMs: 460 });
+  });
+
+  it('ends when Connected does not come', async () => {
+    const { rig } = await connect({ faults: { ready: 'never' } });
+    await rig.pause(2_600);
+    expect(rig.fault.kind).toBe('timeout');
+  });
+
+  it('reports turns as the service sees them, the words before their end', async () => {
+    const { rig } = await connect({ settings: { eager_eot_threshold: 0.5 } });
+    await rig.says('w1 w2');
+    await rig.silence(260);
+    await rig.says('w3');
+    await rig.silence(700);
+    expect(rig.partials).toEqual(['w1', 'w1 w2', 'w1 w2 w3']);
+    expect(rig.turns).toEqual([
+      ['started', 'w1'],
+      ['eager-end', 'w1 w2'],
+      ['resumed', 'w1 w2 w3'],
+      ['eager-end', 'w1 w2 w3'],
+      ['ended', 'w1 w2 w3'],
+    ]);
+    expect(rig.order.slice(-2)).toEqual(['final', 'ended']);
+    expect(rig.finals).toHaveLength(1);
+  });
+
+  it('forces the end of an open turn, behind the audio', async () => {
+    const { rig, server } = await connect();
+    await rig.turn('w1 w2', 20);
+    expect(rig.text).toBe('w1 w2');
+    const { received, audioMs } = server.sessions[0] ?? { received: [], audioMs: 0 };
+    expect(received).toEqual([{ type: 'ForceEndTurn' }]);
+    expect(audioMs).toBe(540);
+  });
+
+  it('answers with no words where no turn is open, and does not force', async () => {
+    const { rig, server } = await connect();
+    await rig.silence(600);
+    rig.recognizer.finalize();
+    await rig.silence(500);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['']);
+    rig.recognizer.finalize();
+    await rig.pause(500);
+    expect(rig.finals).toHaveLength(2);
+    expect([server.sessions[0]?.received, rig.errors]).toEqual([[], []]);
+  });
+
+  it('forces the end of a turn that starts after it was asked for', async () => {
+    const { rig } = await connect();
+    const word = framesOf('w1');
+    await rig.hear(word.slice(0, 8));
+    rig.recognizer.finalize();
+    await rig.hear(word.slice(8));
+    await settle();
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1']);
+  });
+
+  it('configures what has changed, one message at a time', async () => {
+    const { rig, server } = await connect({ settings: { model: 'flux-general-multi' } });
+    const { recognizer } = rig;
+    recognizer.expect({ ...OPEN_SPEECH, boost: ['Ada'] });
+    recognizer.expect({ ...OPEN_SPEECH, boost: ['Bo'], slots: ['digits'] });
+    recognizer.setLanguage?.('fr');
+    await rig.silence(200);
+    recognizer.expect({ ...OPEN_SPEECH, boost: ['Bo'], slots: ['digits'] });
+    await rig.silence(200);
+    expect(configures(server)).toEqual([
+      { type: 'Configure', keyterms: ['Ada'] },
+      {
+        type: 'Configure',
+        keyterms: ['Bo'],
+        thresholds: { eot_threshold: 0.85, eot_timeout_ms: 5_000 },
+        language_hints: ['fr'],
+      },
+    ]);
+    expect(server.violations).toEqual([]);
+  });
+
+  it('goes on without an answer to Configure', async () => {
+    const { rig, server } = await connect({ faults: { stallAtMs: 0 } });
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Ada'] });
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Bo'] });
+    await rig.pause(2_000);
+    expect(configures(server)).toHaveLength(0);
+  });
+
+  it('reports a service that is silent in a turn, though it pongs', async () => {
+    const { rig } = await connect({ faults: { stallAtMs: 900 } });
+    await rig.says('w1 w2');
+    for (let i = 0; i < 20; i++) await rig.says(wordOf(i));
+    expect(rig.fault.kind).toBe('timeout');
+    expect(rig.clock.monotonicMs()).toBeLessThan(5_800);
+  });
+
+  it('sends silence in a turn while the call has no audio, and keeps the time of the call', async () => {
+    const { rig } = await connect();
+    await rig.says('w1');
+    await rig.pause(2_100);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1']);
+    await rig.says('w2');
+    await rig.silence(600);
+    expect(rig.finals[1]?.words).toEqual([{ word: 'w2', startMs: 260, endMs: 460 }]);
+    expect(rig.errors).toEqual([]);
+  });
+
+  it.each(['twice', 'late', 'never'] as const)(
+    'has the words once when ends come %s',
+    async (finals) => {
+      const { rig } = await connect({ faults: { finals } });
+      await rig.turn('w1 w2');
+      await rig.silence(600);
+      await rig.turn('w3');
+      await rig.silence(4_000);
+      expect([rig.text, rig.errors]).toEqual(['w1 w2 w3', []]);
+      expect(rig.finals).toHaveLength(2);
+    },
+  );
+
+  it('ignores a warning, and reports an error in the words of the service', async () => {
+    const warning = '{"type":"Warning","code":"FORCE_END_TURN_NO_ACTIVE_TURN","sequence_id":9}';
+    const { rig } = await connect({ faults: { send: { atMs: 60, data: warning } } });
+    await rig.turn('w1');
+    expect([rig.text, rig.errors]).toEqual(['w1', []]);
+    const data = '{"type":"Error","code":"INVALID_CONTROL","description":"No."}';
+    const other = await connect({ faults: { send: { atMs: 60, data } } });
+    await other.rig.silence(200);
+    expect(other.rig.fault).toMatchObject({ kind: 'protocol', detail: 'No.' });
+    expect(other.rig.fault.facts).toMatchObject({ vendorCode: 'INVALID_CONTROL' });
+  });
+
+  it('understands 200 turns, each word once', async () => {
+    const { rig, server } = await connect();
+    const turns = Array.from({ length: 200 }, (_, nth) =>
+      Array.from({ length: 1 + (nth % 6) }, (_each, at) => wordOf(nth + at)).join(' '),
+    );
+    for (const [nth, turn] of turns.entries()) {
+      await rig.says(turn);
+      await rig.silence(100 + (nth % 4) * 200);
+      rig.recognizer.finalize();
+      await rig.silence(100);
+    }
+    expect(rig.text).toBe(turns.join(' '));
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+});

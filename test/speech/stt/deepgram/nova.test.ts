@@ -1,0 +1,245 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { wordOf } from '../../../fakes/spoken-words.ts';
+import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+
+const KEY = 'dg-key-0123456789';
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function connect(
+  given: { faults?: SttFaults; settings?: object; expectation?: typeof OPEN_SPEECH } = {},
+): Promise<{ rig: RecognizerRig; server: SttServer; clock: FakeClock }> {
+  const clock = new FakeClock();
+  const faults = given.faults === undefined ? [] : [given.faults];
+  const server = await startDeepgramServer({ clock, key: KEY, faults });
+  opened.push(server);
+  const settings = sttServices.deepgram.parse({
+    provider: 'deepgram',
+    api_key: KEY,
+    base_url: server.url,
+    ...given.settings,
+  });
+  const stt = createSttService(settings, serviceMeans(clock));
+  const rig = new RecognizerRig(clock, stt, given.expectation);
+  opened.push(rig.recognizer);
+  for (let i = 0; i < 20 && server.sessions.length + server.refusals.length === 0; i++) {
+    await settle();
+  }
+  return { rig, server, clock };
+}
+
+const said = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
+
+describe('Deepgram nova', () => {
+  it('connects with the parameters of a telephone line, the key in a header', async () => {
+    const { server } = await connect({
+      settings: {
+        language: 'en-US',
+        keyterms: ['Ada'],
+        tag: 'org-1',
+        extra_query: { redact: 'pci' },
+      },
+      expectation: { ...OPEN_SPEECH, boost: ['Gnocchi'], phrases: ['sales'] },
+    });
+    expect(server.refusals).toEqual([]);
+    const { url } = server.sessions[0] ?? { url: new URL('ws://none') };
+    expect(`${url.pathname}${url.search}`).toBe(
+      '/v1/listen?model=nova-3-general&encoding=mulaw&sample_rate=8000&channels=1' +
+        '&interim_results=true&punctuate=true&smart_format=false&numerals=true&endpointing=300' +
+        '&vad_events=false&mip_opt_out=false&profanity_filter=false&language=en-US' +
+        '&keyterm=Ada&keyterm=sales&keyterm=Gnocchi&tag=org-1&redact=pci',
+    );
+  });
+
+  it('gives partials, and joins what was fixed before with the answer to Finalize', async () => {
+    const { rig, server } = await connect();
+    await rig.turn(said(6));
+    expect(rig.partials).toContain('w0 w1');
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1 w2 w3', 'w4 w5']);
+    expect(rig.finals[1]).toEqual({
+      text: 'w4 w5',
+      confidence: 0.98,
+      language: 'en',
+      words: [
+        { word: 'w4', startMs: 1_040, endMs: 1_240 },
+        { word: 'w5', startMs: 1_300, endMs: 1_500 },
+      ],
+    });
+    expect(server.violations).toEqual([]);
+  });
+
+  it('takes an empty answer to Finalize as the answer', async () => {
+    const { rig } = await connect();
+    await rig.says(said(2));
+    await rig.silence(600);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1']);
+    rig.recognizer.finalize();
+    await settle();
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1', '']);
+  });
+
+  it('answers by itself where the service had no audio to finalize', async () => {
+    const { rig } = await connect();
+    await rig.turn(said(1));
+    rig.recognizer.finalize();
+    await rig.pause(900);
+    expect(rig.finals).toHaveLength(1);
+    await rig.pause(200);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w0', '']);
+    expect(rig.errors).toEqual([]);
+  });
+
+  it('gives words without detected speech once the service has seen a pause', async () => {
+    const { rig } = await connect();
+    const { recognizer } = rig;
+    recognizer.finalize();
+    await rig.pause(1_100);
+    rig.finals.length = 0;
+    recognizer.speechStarted = () => undefined;
+    await rig.says(said(5));
+    expect(rig.finals).toEqual([]);
+    await rig.silence(400);
+    expect(rig.finals.map(({ text }) => text)).toEqual([said(5)]);
+  });
+
+  it('stays connected for a minute without audio', async () => {
+    const { rig, server } = await connect();
+    await rig.silence(100);
+    await rig.pause(60_000);
+    expect(rig.errors).toEqual([]);
+    expect(server.sessions[0]?.received.filter(({ type }) => type === 'KeepAlive').length).toBe(15);
+  });
+
+  it('ends with CloseStream and the seconds of audio', async () => {
+    const { rig, server } = await connect();
+    await rig.turn(said(2));
+    rig.recognizer.close();
+    await settle();
+    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'CloseStream' });
+    expect(rig.usage).toEqual([
+      {
+        ...{ job: 'stt', service: 'deepgram', model: 'nova-3-general' },
+        ...{ unit: 'seconds', amount: 0.72, source: 'counted' },
+      },
+    ]);
+    rig.recognizer.close();
+    expect(rig.usage).toHaveLength(1);
+  });
+
+  it.each([
+    ['twice', 'w0 w1'],
+    ['late', 'w0 w1'],
+    ['never', 'w0 w1'],
+  ] as const)('has the words once when finals come %s', async (finals, text) => {
+    const { rig } = await connect({ faults: { finals } });
+    await rig.turn(text);
+    await rig.silence(4_000);
+    expect(rig.text).toBe('w0 w1');
+    await rig.turn('w7');
+    await rig.silence(4_000);
+    expect(rig.text).toBe('w0 w1 w7');
+    expect(rig.errors).toEqual([]);
+  });
+
+  it.each([
+    [400, 'request'],
+    [401, 'auth'],
+    [402, 'quota'],
+    [403, 'forbidden'],
+    [429, 'rate'],
+    [503, 'overload'],
+  ] as const)(
+    'reports a refusal with %d as %s, in the words of the service',
+    async (status, kind) => {
+      const body = JSON.stringify({ err_code: 'X', err_msg: `no ${KEY}` });
+      const { rig } = await connect({ faults: { refuse: { status, body } } });
+      await settle();
+      expect(rig.fault).toMatchObject({ kind, service: 'deepgram', detail: 'no [redacted]' });
+      rig.recognizer.push(new Int16Array(160));
+      rig.recognizer.finalize();
+      await rig.pause(5_000);
+      expect([rig.errors.length, rig.finals]).toEqual([1, []]);
+    },
+  );
+
+  it('is refused with a wrong key', async () => {
+    const { rig } = await connect({ settings: { api_key: 'another-key' } });
+    await settle();
+    expect(rig.fault).toMatchObject({ kind: 'auth', detail: 'Invalid credentials.' });
+  });
+
+  it.each([
+    [1006, 'network'],
+    [1008, 'request'],
+    [1011, 'network'],
+  ] as const)('reports a close with %d in a word as %s', async (code, kind) => {
+    const close = { atMs: 300, code: code === 1006 ? 1001 : code };
+    const { rig } = await connect({ faults: { close } });
+    await rig.turn(said(3));
+    await settle();
+    expect(rig.fault.kind).toBe(kind);
+    expect(rig.usage).toHaveLength(1);
+  });
+
+  it('reports a close in place of the answer to Finalize', async () => {
+    const { rig } = await connect({ faults: { closeOnFinalize: 1011 } });
+    await rig.turn(said(1));
+    await settle();
+    expect(rig.fault.kind).toBe('network');
+    expect(rig.finals).toEqual([]);
+  });
+
+  it('reports a service that stops in the middle of words, though it pongs', async () => {
+    const { rig } = await connect({ faults: { stallAtMs: 500 } });
+    await rig.turn(said(4));
+    await rig.pause(1_100);
+    expect(rig.fault.kind).toBe('timeout');
+  });
+
+  it('reports a connection that went dead', async () => {
+    const { rig } = await connect({ faults: { muteAtMs: 100 } });
+    await rig.silence(19_000);
+    expect(rig.fault).toMatchObject({ kind: 'network', isRepeatable: true });
+  });
+
+  it('reports what is no message, and ignores messages that it does not know', async () => {
+    const broken = await connect({ faults: { send: { atMs: 100, data: '{"type":' } } });
+    await broken.rig.silence(300);
+    expect(broken.rig.fault.kind).toBe('protocol');
+    const data = '{"type":"Tomorrow","transcript":null}';
+    const { rig } = await connect({ faults: { send: { atMs: 100, data } } });
+    await rig.turn(said(1));
+    expect([rig.text, rig.errors]).toEqual(['w0', []]);
+    const odd = '{"type":"Results","start":"?"}';
+    const other = await connect({ faults: { send: { atMs: 100, data: odd } } });
+    await other.rig.silence(300);
+    expect(other.rig.fault.kind).toBe('protocol');
+  });
+
+  it('is null-safe', async () => {
+    const alternatives = [{ transcript: null, confidence: null, words: null, languages: null }];
+    const results = { type: 'Results', start: 0, duration: 1, is_final: null };
+    const data = JSON.stringify({ ...results, channel: { alternatives } });
+    const { rig } = await connect({ faults: { send: { atMs: 60, data } } });
+    await rig.turn(said(1));
+    expect([rig.text, rig.errors]).toEqual(['w0', []]);
+  });
+
+  it('understands 200 turns, each word once', async () => {
+    const { rig, server } = await connect();
+    const turns = Array.from({ length: 200 }, (_, nth) => said(1 + (nth % 6), nth));
+    for (const turn of turns) await rig.turn(turn, 100 + (turn.length % 7) * 60);
+    expect(rig.text).toBe(turns.join(' '));
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+});
