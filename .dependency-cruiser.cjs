@@ -66,7 +66,19 @@ const table = [
   ['pipeline/listen', ['audio/*', 'model', 'std']],
   ['pipeline/speak', ['codec', 'speech/tts', 'audio/*', 'model', 'std']],
   ['pipeline/turn', ['pipeline/listen', 'pipeline/speak', 'speech/stt', 'model', 'std']],
-  ['pipeline', ['pipeline/*', 'codec', 'speech/stt', 'speech/tts', 'audio/*', 'model', 'std']],
+  [
+    'pipeline',
+    [
+      'pipeline/*',
+      'codec',
+      'speech/service',
+      'speech/stt',
+      'speech/tts',
+      'audio/*',
+      'model',
+      'std',
+    ],
+  ],
   ['telephony/provider', ['egress', 'transport', 'runtime', 'model', 'std']],
   ['telephony/twilio', ['telephony/provider', 'egress', 'model', 'std']],
   ['telephony/cloudonix', ['telephony/provider', 'model', 'std']],
@@ -134,6 +146,7 @@ const table = [
   [
     'call/session',
     [
+      'speech/service',
       'call/log',
       'call/http',
       'call/dialogue',

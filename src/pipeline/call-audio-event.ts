@@ -3,6 +3,7 @@
 // another event of the same call. There are no events per frame.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
+import type { ServiceUsage } from '../speech/service/service-means.ts';
 import type { AnsweredBy } from './listen/answering-machine-detector.ts';
 import type { TurnEvent } from './turn/turn-event.ts';
 
@@ -36,6 +37,8 @@ export type CallAudioEvent =
   | { type: 'utterance-finished'; report: UtteranceReport }
   /** At most twice: a beep may follow an earlier result. */
   | { type: 'answered-by'; answeredBy: AnsweredBy }
+  /** A speech service counts what it did: a few times in a call. */
+  | { type: 'usage'; usage: ServiceUsage }
   /** A service or the recording failed; the call goes on as far as it can. */
   | { type: 'fault'; error: GatewayError }
   /** Our own code failed: the call must end. At most once; its handler must not throw. */

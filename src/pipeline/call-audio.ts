@@ -289,6 +289,8 @@ export class CallAudio {
       onPartial: (words) =>
         this.#fromRecognizer(() => this.#turnTaking.partial(words, this.mediaMs)),
       onFinal: (words) => this.#fromRecognizer(() => this.#turnTaking.final(words, this.mediaMs)),
+      // Also while it closes: services count at the end of a session.
+      onUsage: (usage) => this.#events.defer({ type: 'usage', usage }),
       onError: (error) =>
         this.#fromRecognizer(() => {
           this.#recognizer?.close();

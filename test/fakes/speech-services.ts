@@ -5,6 +5,7 @@ import { levelDb } from '../../src/audio/gain.ts';
 import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { ExpectedInput } from '../../src/model/expected-input.ts';
+import type { ServiceUsage } from '../../src/speech/service/service-means.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
@@ -39,6 +40,8 @@ export class FakeStt implements SpeechToText {
   framesHeard = 0;
   begins = 0;
   finalizes = 0;
+  /** Reported when a call closes it. */
+  usage: ServiceUsage | undefined;
   expectation: ExpectedInput | undefined;
   closed = false;
   readonly #clock: Clock;
@@ -69,6 +72,7 @@ export class FakeStt implements SpeechToText {
       },
       close: () => {
         this.closed = true;
+        if (this.usage !== undefined) listener.onUsage?.(this.usage);
       },
     };
   }

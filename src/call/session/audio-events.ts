@@ -57,6 +57,9 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'answered-by':
       targets.onAnsweredBy(event.answeredBy);
       break;
+    case 'usage':
+      record.usage(event.usage);
+      break;
     case 'fault':
       record.fault(event.error, false);
       break;

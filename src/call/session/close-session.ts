@@ -67,13 +67,15 @@ async function closeAudio(ending: Ending): Promise<void> {
   const recording = await audio.close();
   if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
   const { tts, stt } = ending.plan.speech;
-  record.note({
-    type: 'speech.usage',
-    service: tts.name,
-    model: tts.model,
-    characters: record.charactersSpoken,
-  });
-  if (stt === undefined) return;
+  if (!record.isCounted('tts')) {
+    record.note({
+      type: 'speech.usage',
+      service: tts.name,
+      model: tts.model,
+      characters: record.charactersSpoken,
+    });
+  }
+  if (stt === undefined || record.isCounted('stt')) return;
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }
 

@@ -5,6 +5,7 @@ import { responseSeconds } from '../../metrics/metrics.ts';
 import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
 import type { UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { CallerTurn, InterruptionFacts } from '../../pipeline/turn/turn-event.ts';
+import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import { DialogueRecord, type NodePlace } from '../dialogue/dialogue-record.ts';
 import type { RunLog } from '../log/event-log.ts';
 
@@ -32,6 +33,8 @@ export class SessionEvents extends DialogueRecord {
   /** The turn without an answer so far. */
   #turn: CallerTurn | undefined;
   #charactersSpoken = 0;
+  /** Jobs whose services count what they do. */
+  readonly #counted = new Set<ServiceUsage['job']>();
 
   constructor(runLog: RunLog, mediaMs: () => number) {
     super((body) => runLog.append(body, mediaMs()));
@@ -41,6 +44,20 @@ export class SessionEvents extends DialogueRecord {
   /** Characters sent to speech synthesis so far. */
   get charactersSpoken(): number {
     return this.#charactersSpoken;
+  }
+
+  /** Whether the services of the job have counted what they did. */
+  isCounted(job: ServiceUsage['job']): boolean {
+    return this.#counted.has(job);
+  }
+
+  usage({ job, service, model, unit, amount }: ServiceUsage): void {
+    this.#counted.add(job);
+    if (unit === 'characters') {
+      this.note({ type: 'speech.usage', service, model, characters: amount });
+    } else if (unit === 'seconds') {
+      this.note({ type: 'recognition.usage', service, model, seconds: amount });
+    }
   }
 
   callerTurn(turn: CallerTurn): void {

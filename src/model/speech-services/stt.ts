@@ -2,12 +2,13 @@
 
 import { z } from 'zod';
 import { cloudSttServices } from './cloud-stt.ts';
+import { genericSttServices } from './generic-stt.ts';
 
 const pocketsphinx = z
   .object({ provider: z.literal('pocketsphinx') })
   .describe('Recognises closed answers on this machine, in English.');
 
-export const sttServices = { pocketsphinx, ...cloudSttServices } as const;
+export const sttServices = { pocketsphinx, ...cloudSttServices, ...genericSttServices } as const;
 
 type Services = typeof sttServices;
 /** The settings of one recogniser by its provider. */

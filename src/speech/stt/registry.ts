@@ -8,6 +8,7 @@ import type { ServiceMeans } from '../service/service-means.ts';
 import { createDeepgram } from './deepgram/deepgram.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
+import { createVosk } from './vosk/vosk.ts';
 
 export interface SpeechToTextSettings {
   service: 'pocketsphinx';
@@ -37,4 +38,4 @@ export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
 
 const create: {
   [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
-} = { deepgram: createDeepgram };
+} = { deepgram: createDeepgram, vosk: createVosk };

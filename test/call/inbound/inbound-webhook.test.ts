@@ -89,6 +89,19 @@ describe('an inbound call', () => {
     expect(harness.errors).toEqual([]);
   });
 
+  it('bills what its recogniser counted in place of the length of the call', async () => {
+    const harness = await held.harness.prepare();
+    const usage = { job: 'stt', service: 'acme', model: 'one', unit: 'seconds' } as const;
+    harness.stt.usage = { ...usage, amount: 4.5, source: 'vendor' };
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await harness.says(stream, 'tea');
+    await harness.heardOut(stream);
+    const done = await harness.ended(run);
+    expect(done.usageInfo).toMatchObject({ stt: { 'acme|||one': 4.5 } });
+    expect(done.usageInfo?.['stt']).not.toHaveProperty('fake|||fake');
+  });
+
   it('leaves its events in order, and the feedback items made of them', async () => {
     const harness = await held.harness.prepare();
     const { stream, run } = await harness.inboundCall();

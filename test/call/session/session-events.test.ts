@@ -31,3 +31,31 @@ describe('an interruption', () => {
     expect(await counted()).toBe(before);
   });
 });
+
+it.each([
+  [
+    { job: 'stt', service: 'acme', model: 'one', unit: 'seconds', amount: 61.5, source: 'vendor' },
+    { type: 'recognition.usage', service: 'acme', model: 'one', seconds: 61.5 },
+  ],
+  [
+    { job: 'tts', service: 'acme', model: 'one', unit: 'characters', amount: 9, source: 'counted' },
+    { type: 'speech.usage', service: 'acme', model: 'one', characters: 9 },
+  ],
+] as const)('what a service counts is an event: %o', (usage, event) => {
+  const events: CallEventBody[] = [];
+  const record = new SessionEvents(
+    {
+      events: [],
+      isWatched: () => false,
+      emitLive: () => undefined,
+      append: (body) => events.push(body),
+    },
+    () => 0,
+  );
+  record.usage(usage);
+  expect(events).toEqual([event]);
+  expect([record.isCounted('stt'), record.isCounted('tts')]).toEqual([
+    usage.job === 'stt',
+    usage.job === 'tts',
+  ]);
+});
