@@ -4,6 +4,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors/gateway-error.ts';
+import { type PriceTable, priceFile } from './model/price-table.ts';
 import { OPENAI_MODEL, OPENAI_URL } from './model/speech-services/llm.ts';
 import { VOICES } from './model/speech-services/tts.ts';
 
@@ -248,6 +249,11 @@ export const settings = z.object({
     .describe(
       'Hosts, addresses and networks, with commas between, to which users may point the gateway although they are not public, while `ENABLE_SIGNUP` is on: tools, webhooks, PBXs. While it is off, private networks are open; link-local and metadata addresses never are. Default: none.',
     ),
+  PATCHBAY_PRICES: priceFile
+    .optional()
+    .describe(
+      'File with the prices of speech services (JSON, see docs/operations.md): each run gets its cost. Default: none.',
+    ),
   AUTH_PROVIDER: z
     .enum(['local'])
     .prefault('local')
@@ -303,6 +309,7 @@ export interface Config {
   /** What agents may call in addition to public addresses. */
   outsideAllowed: string[];
   /** Undefined: the load figures for autoscalers are not served. */
+  prices: PriceTable | undefined;
   devopsSecret: string | undefined;
   /** Undefined: /metrics is open. */
   metricsToken: string | undefined;
@@ -370,6 +377,7 @@ function fromSettings(set: Settings): Config {
     tokenHours: set.PATCHBAY_JWT_HOURS,
     trustedProxies: set.PATCHBAY_TRUSTED_PROXIES,
     outsideAllowed: set.PATCHBAY_OUTSIDE_ALLOW ?? [],
+    prices: set.PATCHBAY_PRICES,
     devopsSecret: set.PATCHBAY_DEVOPS_SECRET,
     metricsToken: set.PATCHBAY_METRICS_TOKEN,
     deploymentMode: set.DEPLOYMENT_MODE,

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readConfig, settings } from '../src/config.ts';
@@ -26,6 +29,15 @@ describe('settings', () => {
       expect(readConfig({ PATCHBAY_BOOTSTRAP_API_KEY: given }).bootstrapApiKey).toBe(given);
     },
   );
+
+  it('read the prices of services from a file, and say what is wrong with it', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'prices-')), 'prices.json');
+    const tts = { elevenlabs: { per_million_characters: 50 } };
+    writeFileSync(file, JSON.stringify({ tts }));
+    expect(readConfig({ PATCHBAY_PRICES: file }).prices?.tts).toEqual(tts);
+    expect(problemsOf({ PATCHBAY_PRICES: 'no/such.json' })).toContain('no/such.json');
+    expect(problemsOf({ PATCHBAY_PRICES: 'README.md' })).toContain('README.md: is no JSON');
+  });
 
   it('need nothing to be set', () => {
     expect(readConfig({})).toEqual({

@@ -144,6 +144,7 @@ function openDeps(config: Config, store: StoreHandle, log: Log) {
       credentialHeaders: credentialHeadersFrom(store),
     },
     publicUrl: config.publicUrl,
+    prices: config.prices,
   });
 }
 

@@ -32,6 +32,7 @@ import type { CallServices } from '../call/setup/call-services.ts';
 import { PreCallFetches } from '../call/setup/pre-call-fetch.ts';
 import type { ClipLibrary } from '../call/setup/sound-library.ts';
 import type { Log } from '../log.ts';
+import type { PriceTable } from '../model/price-table.ts';
 import type { LoadLimits, LoadMeter } from '../runtime/process-load.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
@@ -53,6 +54,8 @@ export interface OpenedForCalls {
   tokens: MediaTokenStore;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
+  /** Undefined: runs have no cost. */
+  prices?: PriceTable | undefined;
   /** Undefined: calls are accepted at any load. */
   load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
   clock: Clock;

@@ -182,6 +182,7 @@ function openCalls(
     },
     load: { meter: processLoadMeter(), limits: config.loadLimits },
     publicUrl: config.publicUrl,
+    prices: config.prices,
   });
 }
 

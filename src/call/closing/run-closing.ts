@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import { callSeconds, callsEnded } from '../../metrics/metrics.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
+import { costOf, type PriceTable } from '../../model/price-table.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -52,6 +53,8 @@ export interface RunClosingDeps {
   store: Pick<Store, 'runs' | 'workflows'>;
   files: Pick<FileStore, 'stat' | 'write'>;
   events: EventLog;
+  /** Undefined: runs have no cost. */
+  prices?: PriceTable | undefined;
   clock: Clock;
   log: Log;
 }
@@ -157,11 +160,13 @@ export class RunClosing {
   }
 
   #patch(outcome: RunOutcome, events: readonly CallEvent[]) {
+    const { prices } = this.#deps;
+    const cost = prices && costOf(outcome.usageInfo, prices);
     return {
       state: 'completed' as const,
       gatheredContext: outcome.gatheredContext,
       usageInfo: outcome.usageInfo,
-      costInfo: outcome.costInfo,
+      costInfo: { ...outcome.costInfo, ...cost },
       disposition: outcome.disposition,
       durationS: outcome.durationS,
       logs: { realtime_feedback_events: feedbackItems(events).slice(-FEEDBACK_ITEMS_MAX) },

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
+import { readPriceTable } from '../../../src/model/price-table.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
@@ -54,6 +55,30 @@ describe('two closers of one run at once', () => {
     });
     expect(claims).toEqual([]);
     expect(await held.harness.run(run.id)).toEqual(first);
+  });
+});
+
+it('a run has its cost where the operator has set prices', async () => {
+  const { run } = await ringing(held.harness);
+  const prices = readPriceTable('{"tts":{"flite":{"per_million_characters":100}}}');
+  const closing = new RunClosing({ ...held.harness.deps, prices });
+  const runLog = await held.harness.deps.events.open(run.id);
+  const spoken = {
+    type: 'speech.usage',
+    service: 'flite',
+    model: 'slt',
+    characters: 5_000,
+  } as const;
+  runLog.append(spoken, 0);
+  await closing.end(run, busy);
+  const { costInfo, usageInfo } = await held.harness.run(run.id);
+  expect(usageInfo).toMatchObject({ tts: { 'flite|||slt': 5_000 } });
+  expect(costInfo).toEqual({
+    dograh_token_usage: 0,
+    call_duration_seconds: 0,
+    total_cost_usd: 0.5,
+    cost_breakdown_usd: { llm: 0, tts: 0.5, stt: 0, call: 0 },
+    services_without_price: [],
   });
 });
 
