@@ -310,9 +310,11 @@ const table = [
     ],
   ],
   [
-    // workflow/graph: the template variables that a contact file must have as columns.
+    // workflow/graph: the template variables that a contact file must have as columns. runtime: the thread that checks
+    // large files.
     'campaign',
     [
+      'runtime',
       'workflow/stored',
       'call/outbound',
       'store',

@@ -33,7 +33,13 @@ export class BackgroundJobs {
       log,
       syncNext: (signal) =>
         syncNext(
-          { store, files: store.files, log, hasOtherNodes: config.databaseUrl !== undefined },
+          {
+            store,
+            files: store.files,
+            clock,
+            log,
+            hasOtherNodes: config.databaseUrl !== undefined,
+          },
           signal,
         ),
       interruptedExtra: config.interruptedCallsExtra,

@@ -11,7 +11,7 @@ import {
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
 import type { WorkflowVersion } from '../model/workflow.ts';
-import type { SerialQueue } from '../std/serial-queue.ts';
+import type { Clock } from '../std/clock.ts';
 import type { NewCampaign } from '../store/campaigns/campaigns.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import { requiredTemplateVariables } from '../workflow/graph/required-variables.ts';
@@ -30,18 +30,18 @@ export type CampaignWish = Pick<
   'name' | 'workflowId' | 'sourceId' | 'configurationId'
 > & { settings: Partial<CampaignSettings> };
 
-/** `reading` lets one contact file be read at a time. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
+/** Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
  *  FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID, CAMPAIGN_CONFIGURATION_NOT_FOUND,
- *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+ *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY, API_BUSY. */
 export async function createCampaign(
-  deps: CampaignSettingsDeps & { reading: SerialQueue },
+  deps: CampaignSettingsDeps & { clock: Clock },
   organizationId: string,
   { settings, ...wish }: CampaignWish,
 ): Promise<Campaign> {
   const { definition } = await publishedAgent(deps, organizationId, wish.workflowId);
   checkSourceKey(organizationId, wish.sourceId);
   const requiredColumns = requiredTemplateVariables(definition);
-  await deps.reading.run(() => checkSource(deps.files, wish.sourceId, { requiredColumns }));
+  await checkSource(deps, wish.sourceId, { requiredColumns });
   const { configurationId } = wish;
   await checkTelephony(deps, { organizationId, configurationId, ...settings });
   return deps.store.campaigns.create(organizationId, {

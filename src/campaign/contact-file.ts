@@ -3,7 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../std/clock.ts';
 import type { FileStore } from '../store/files/file-store.ts';
+import { checkContacts } from './contact-check-thread.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-rows.ts';
 import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 
@@ -19,15 +21,15 @@ export function checkSourceKey(organizationId: string, key: string): void {
   if (owner !== organizationId) throw new GatewayError('FILE_FORBIDDEN');
 }
 
-/** The number of contacts in the file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, or if it is missing. */
+/** The number of contacts in the file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, or if it is missing, and
+ *  API_BUSY. */
 export async function checkSource(
-  files: FileStore,
+  { files, clock }: { files: FileStore; clock: Clock },
   key: string,
   rules: SourceRules,
 ): Promise<number> {
-  let contacts = 0;
-  for await (const _ of contactsOf(files, key, rules)) contacts += 1;
-  return contacts;
+  const bytes = await opened(files, key, () => files.readAll(key));
+  return checkContacts(bytes, rules, { clock });
 }
 
 /** As readContacts. */
@@ -36,12 +38,17 @@ export async function* contactsOf(
   key: string,
   rules: SourceRules,
 ): AsyncGenerator<SourceContact> {
+  yield* readContacts(await opened(files, key, () => files.read(key)), rules);
+}
+
+/** What `open` gives. Throws CAMPAIGN_SOURCE_INVALID for a file that is too large or missing. */
+async function opened<T>(files: FileStore, key: string, open: () => Promise<T>): Promise<T> {
   try {
     const file = await files.stat(key);
     if (file !== undefined && file.size > SOURCE_BYTES_MAX) {
       throw invalid(`CSV file is larger than ${SOURCE_BYTES_MAX} bytes`);
     }
-    yield* readContacts(await files.read(key), rules);
+    return await open();
   } catch (error) {
     if (codeOf(error) !== 'FILE_NOT_FOUND') throw error;
     throw invalid('Failed to access CSV file: it has not been uploaded, or is gone', error);

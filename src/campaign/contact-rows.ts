@@ -39,7 +39,7 @@ const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
  *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are void then. Also throws
  *  what `bytes` throws. Keeps a few bytes per row, not the rows. */
 export async function* readContacts(
-  bytes: AsyncIterable<Uint8Array | string>,
+  bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
   rules: SourceRules,
 ): AsyncGenerator<SourceContact> {
   const faults = new ContactFileErrors();

@@ -5,6 +5,7 @@
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Campaign } from '../model/campaign.ts';
+import type { Clock } from '../std/clock.ts';
 import type { NewContact } from '../store/campaigns/dial-attempts.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
@@ -20,6 +21,7 @@ export interface SyncDeps {
   files: FileStore;
   /** Files may lie on the disks of other nodes. Default: no. */
   hasOtherNodes?: boolean;
+  clock: Clock;
   log: Log;
 }
 
@@ -32,7 +34,7 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
   const { id, organizationId, sourceId } = campaign;
   try {
     checkSourceKey(organizationId, sourceId);
-    await checkSource(deps.files, sourceId, RULES);
+    await checkSource(deps, sourceId, RULES);
     await storeContacts(deps, campaign, signal);
   } catch (error) {
     if (codeOf(causeOf(error)) === 'FILE_NOT_FOUND' && (await waitsForFile(deps, campaign))) {

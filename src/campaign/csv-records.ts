@@ -32,7 +32,7 @@ const DELIMITERS = [',', ';', '\t'] as const;
  *  that by which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
  *  file, and what `bytes` throws. */
 export async function* readRecords(
-  bytes: AsyncIterable<Uint8Array | string>,
+  bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
   column: string,
 ): AsyncGenerator<{ number: number; cells: string[] }> {
   const { head, rest } = await firstLine(checkedPieces(bytes));
@@ -95,7 +95,7 @@ function delimiterOf(head: Buffer, column: string): string {
 
 /** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or no text. */
 async function* checkedPieces(
-  bytes: AsyncIterable<Uint8Array | string>,
+  bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let size = 0;

@@ -41,8 +41,17 @@ export function lowerProcessPriority(): void {
 
 /** For a thread that was started to serve the event loop: it goes after it. */
 export function lowerThreadPriority(): void {
+  lowerThisThread(SERVING_STEPS);
+}
+
+/** For a thread with long work that nobody waits for by the millisecond: it runs in what others leave. */
+export function yieldToAllThreads(): void {
+  lowerThisThread(ASIDE_STEPS);
+}
+
+function lowerThisThread(steps: number): void {
   try {
-    yieldBy(Number(readlinkSync(THIS_THREAD).split('/').at(-1)), SERVING_STEPS);
+    yieldBy(Number(readlinkSync(THIS_THREAD).split('/').at(-1)), steps);
   } catch {
     // Not Linux.
   }

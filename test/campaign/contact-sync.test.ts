@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type SyncDeps, syncNext } from '../../src/campaign/contact-sync.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import { withCampaigns } from '../store/campaigns/campaign-harness.ts';
 import { engines } from '../store/databases.ts';
 import { withStore } from '../store/engines.ts';
@@ -13,7 +14,13 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
   let deps: SyncDeps;
 
   beforeEach(() => {
-    deps = { store: test.store, files: test.store.files, hasOtherNodes: false, log: test.log };
+    deps = {
+      store: test.store,
+      files: test.store.files,
+      hasOtherNodes: false,
+      clock: systemClock,
+      log: test.log,
+    };
   });
 
   async function started(text: string | null): Promise<string> {

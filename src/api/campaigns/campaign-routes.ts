@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { changeCampaign, createCampaign } from '../../campaign/campaign-settings.ts';
 import { campaignOf } from '../../campaign/lifecycle.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
-import { SerialQueue } from '../../std/serial-queue.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -25,8 +24,6 @@ import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-
 
 const common = { tags: ['campaigns'], security: keyRequired };
 const params = z.object({ campaign_id: idInPath });
-/** A file of 10 MB takes two seconds of computing: one is read at a time, so that calls do not notice. */
-const READS_WAITING_MAX = 20;
 
 export function campaignRoutes(api: Api, deps: ApiDeps): void {
   createRoute(api, deps);
@@ -36,7 +33,6 @@ export function campaignRoutes(api: Api, deps: ApiDeps): void {
 }
 
 function createRoute(api: Api, deps: ApiDeps): void {
-  const reading = new SerialQueue('contact files', READS_WAITING_MAX);
   api.post(
     '/campaign/create',
     {
@@ -68,7 +64,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const wish = campaignWishOf(request.body);
-      return shownCampaign(deps, await createCampaign({ ...deps, reading }, organizationId, wish));
+      return shownCampaign(deps, await createCampaign(deps, organizationId, wish));
     },
   );
 }

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { checkContacts } from '../../src/campaign/contact-check-thread.ts';
+import { codeOf } from '../../src/errors/gateway-error.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+const rules = { requiredColumns: ['name'] };
+const file = (rows: number, last = ''): Buffer =>
+  Buffer.from(
+    [
+      'phone_number,name',
+      ...Array.from({ length: rows }, (_, row) => `+1415${2_000_000 + row},N${row}`),
+      last,
+    ].join('\n'),
+  );
+/** A thread that runs this code. */
+const thread = (code: string): URL => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+const answering = thread(
+  "import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ contacts: 7 });",
+);
+const silent = thread('setInterval(() => {}, 1_000_000);');
+const dying = thread('process.exit(1);');
+
+describe('the check of a contact file', () => {
+  it('is made by a thread for a large file, and where it is for a small one', async () => {
+    expect(await checkContacts(file(5_000), rules, { clock, entry: answering })).toBe(7);
+    expect(await checkContacts(file(5), rules, { clock, entry: answering })).toBe(5);
+  });
+
+  it('counts the contacts of a large file and keeps its bytes for their owner', async () => {
+    const bytes = file(5_000);
+    expect(await checkContacts(bytes, rules, { clock })).toBe(5_000);
+    expect(bytes.length).toBeGreaterThan(32_768);
+  });
+
+  it('reports all faults of a large file', async () => {
+    const faulty = checkContacts(file(5_000, '4155550100,\n'), rules, { clock });
+    const error = await faulty.catch((thrown: unknown) => thrown);
+    expect(codeOf(error)).toBe('CAMPAIGN_SOURCE_INVALID');
+    expect((error as Error).message).toMatch(/Invalid phone numbers in rows: 5002\./);
+    expect((error as Error).message).toMatch(/'name' is empty in rows: 5002/);
+  });
+
+  it('is refused as busy when its thread dies or takes too long', async () => {
+    const died = checkContacts(file(5_000), rules, { clock, entry: dying });
+    await expect(died).rejects.toMatchObject({ code: 'API_BUSY' });
+    const fake = new FakeClock();
+    const late = checkContacts(file(5_000), rules, { clock: fake, entry: silent });
+    const refused = expect(late).rejects.toMatchObject({ code: 'API_BUSY' });
+    await fake.advance(120_000);
+    await refused;
+  });
+});
