@@ -328,11 +328,13 @@ const table = [
   ],
 
   ['api/auth', ['std']],
+  ['api/admission', ['std']],
   // What every resource builds on. workflow/graph: the error that lists what is wrong with an agent (error-reply).
   [
     'api/http',
     [
       'api/auth',
+      'api/admission',
       'call',
       'call/log',
       'telephony/provider',

@@ -18,6 +18,8 @@ import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { authRoutes, logInRoutes } from './accounts/auth-routes.ts';
 import { organizationRoutes } from './accounts/organization-routes.ts';
 import { userRoutes } from './accounts/user-routes.ts';
+import { RequestAdmission, type ROOMS } from './admission/admission.ts';
+import { admissionOf } from './admission/route-admissions.ts';
 import { isSameSecret } from './auth/same-secret.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
@@ -78,6 +80,8 @@ export interface ServerDeps
     ConfigurationDeps,
     RecordingDeps,
     AgentWritingDeps {
+  /** How many requests are worked on at once. Default: ROOMS. */
+  rooms?: Partial<typeof ROOMS> | undefined;
   /** What reads /metrics must send; undefined: anybody may. */
   metricsToken?: string | undefined;
 }
@@ -113,10 +117,12 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   api.decorateRequest('principal', null);
   refuseTwoHosts(api);
   addSecurityHeaders(api, deps.publicUrl);
-  readBodies(api, deps);
+  const admission = new RequestAdmission(deps.clock, deps.rooms);
+  readBodies(api, { ...deps, admission });
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
   answerUnknownPaths(api);
+  admitRequests(api, admission);
   await api.register(swagger, openApiOptions(deps));
   await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
   pointToDocs(api);
@@ -129,9 +135,24 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   return api;
 }
 
+/** After what is answered at once, and before a key is checked. */
+function admitRequests(api: Api, admission: RequestAdmission): void {
+  api.decorateRequest('place', null);
+  api.addHook('onRoute', (route) => {
+    route.config = { admission: admissionOf(route.schema?.operationId), ...route.config };
+  });
+  api.addHook('onRequest', (request, reply) => admission.begin(request, reply));
+  api.addHook('preParsing', async (request) => admission.pause(request));
+  api.addHook('preValidation', (request) => admission.resume(request));
+  api.addHook('onSend', async (request, reply, payload) => {
+    admission.end(request, reply, payload);
+  });
+}
+
 /** Prometheus' format. With a token only for who sends it as `Authorization: Bearer`. */
 function metricsRoute(api: Api, { figures, metricsToken }: ServerDeps): void {
-  api.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+  const options = { schema: { hide: true }, config: { admission: 'first' as const } };
+  api.get('/metrics', options, async (request, reply) => {
     const { authorization = '' } = request.headers;
     if (metricsToken !== undefined && !isSameSecret(authorization, `Bearer ${metricsToken}`)) {
       reply.header('WWW-Authenticate', 'Bearer');

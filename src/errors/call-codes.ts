@@ -136,10 +136,14 @@ export const callErrors = {
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
 
-  // Requests that are too large
+  // Requests that are too many or too large
   API_BUSY: {
     retry: true,
-    text: 'Too many large requests wait at this gateway. Try again in a few seconds',
+    text: 'Too many requests wait at this gateway. Try again in a few seconds',
+  },
+  TOO_MANY_REQUESTS: {
+    retry: true,
+    text: 'Too many requests of this organization or address wait already. Send fewer at once, and try again in {retryAfterS} s',
   },
   BODY_VALUES: { retry: false, text: 'The body holds more than {max} values' },
   AGENT_OVERSIZED: {

@@ -20,6 +20,8 @@ export class FakeCallService implements CallService {
   refusal: GatewayError | undefined;
   reply: WebhookReply = { status: 200, contentType: 'text/xml', body: '<Response/>' };
   activeCalls = 0;
+  /** Starts wait for it. */
+  untilStarted: Promise<void> = Promise.resolve();
   #held: Promise<void> = Promise.resolve();
   #release: () => void = () => undefined;
   #arrived: () => void = () => undefined;
@@ -52,10 +54,11 @@ export class FakeCallService implements CallService {
     return this.#begin(request);
   }
 
-  #begin(request: StartCall | TestCall): Promise<StartedCall> {
+  async #begin(request: StartCall | TestCall): Promise<StartedCall> {
     this.started.push(request);
-    if (this.refusal !== undefined) return Promise.reject(this.refusal);
-    return Promise.resolve({ runId: '42', runName: 'WR-API-4821' });
+    if (this.refusal !== undefined) throw this.refusal;
+    await this.untilStarted;
+    return { runId: '42', runName: 'WR-API-4821' };
   }
 
   readonly hungUp: string[] = [];

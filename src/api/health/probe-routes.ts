@@ -4,7 +4,7 @@
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 
 export function probeRoutes(api: Api, { notReady = () => [] }: Pick<ApiDeps, 'notReady'>): void {
-  const options = { schema: { hide: true } };
+  const options = { schema: { hide: true }, config: { admission: 'first' as const } };
   api.get('/live', options, async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
     return { status: 'ok' };

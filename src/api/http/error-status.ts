@@ -131,6 +131,7 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   CREDENTIAL_NAME_TAKEN: 409,
   CREDENTIAL_INVALID: 400,
   API_BUSY: 503,
+  TOO_MANY_REQUESTS: 429,
   BODY_VALUES: 413,
   AGENT_OVERSIZED: 422,
   CONTEXT_OVERSIZED: 422,

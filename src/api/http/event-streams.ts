@@ -82,5 +82,6 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
     .header('X-Accel-Buffering', 'no');
   const headers = reply.getHeaders();
   reply.hijack();
+  request.place?.leave();
   reply.raw.writeHead(200, headers as Record<string, string | string[] | number>); // None is undefined.
 }

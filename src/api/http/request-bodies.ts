@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ProviderRequest } from '../../telephony/provider/provider.ts';
+import type { RequestAdmission } from '../admission/admission.ts';
 import type { Api } from './api-deps.ts';
 import { type JsonReading, readJson } from './json-body.ts';
 import { JsonThread } from './json-thread.ts';
@@ -28,7 +29,10 @@ const INLINE_BYTES_MAX = 65_536;
 /** Fields of a form; providers send below 60. */
 const FORM_FIELDS_MAX = 500;
 
-export function readBodies(api: Api, { clock, log }: { clock: Clock; log: Log }): void {
+export function readBodies(
+  api: Api,
+  { clock, log, admission }: { clock: Clock; log: Log; admission: RequestAdmission },
+): void {
   const thread = new JsonThread({ clock, log });
   api.addHook('onClose', () => thread.close());
   api.decorateRequest('rawBody');
@@ -44,7 +48,9 @@ export function readBodies(api: Api, { clock, log }: { clock: Clock; log: Log })
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: unknown) => {
       request.rawBody = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-      return request.routeOptions.config.providerBody === true ? null : apiBody(request, thread);
+      if (request.routeOptions.config.providerBody === true) return null;
+      await admission.resume(request);
+      return apiBody(request, thread);
     },
   );
 }

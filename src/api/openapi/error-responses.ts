@@ -88,7 +88,7 @@ export class ErrorResponses {
     };
     if (traits.wantsKey) {
       add(401, traits.isStart ? ['AGENT_API_KEY_INVALID'] : WITH_KEY);
-      add(429, ['TOO_MANY_ATTEMPTS']);
+      add(429, ['TOO_MANY_ATTEMPTS', 'TOO_MANY_REQUESTS']);
     }
     if (traits.hasBody) add(413, ['BODY_VALUES']);
     if (traits.hasInput) add(422, []);

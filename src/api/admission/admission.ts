@@ -1,0 +1,146 @@
+// Admission of requests to the API: what a route needs decides for which room it waits, and each room is shared fairly
+// between organizations (fair-room.ts). Webhooks of providers and the probes of orchestrators never wait. A body is
+// received outside, so that a slow client takes no place.
+
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../std/clock.ts';
+import { FairRoom, type RoomLimits } from './fair-room.ts';
+import type { Admission } from './route-admissions.ts';
+import { ShareNames } from './share-names.ts';
+
+type RoomName = Exclude<Admission, 'first'> | 'outsideLarge';
+
+/** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
+const LARGE_BYTES_MIN = 32_768;
+/** A report that is sent keeps its place so long: then it is the client who reads slowly. */
+const SENDING_MS_MAX = 10_000;
+
+export const ROOMS: Readonly<Record<RoomName, RoomLimits>> = {
+  // The event loop and the embedded engine do one thing at a time: more at once are not served sooner. One
+  // organization leaves some for the next.
+  ordinary: { max: 16, ofNameMax: 12, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 5_000 },
+  heavy: { max: 3, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 6, waitMsMax: 10_000 },
+  // Each is a thread and up to 10 MB.
+  file: { max: 4, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 4, waitMsMax: 30_000 },
+  outside: { max: 256, ofNameMax: 64, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 5_000 },
+  outsideLarge: { max: 64, ofNameMax: 2, waitingMax: 64, waitingOfNameMax: 8, waitMsMax: 10_000 },
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null where nothing waits. */
+    place: Place | null;
+  }
+  interface FastifyContextConfig {
+    /** Default: `ordinary`. */
+    admission?: Admission;
+  }
+}
+
+export class RequestAdmission {
+  readonly #clock: Clock;
+  readonly #names = new ShareNames();
+  readonly #rooms: Readonly<Record<RoomName, FairRoom>>;
+
+  constructor(clock: Clock, limits: Partial<Record<RoomName, RoomLimits>> = {}) {
+    const room = (name: RoomName) => new FairRoom(clock, limits[name] ?? ROOMS[name]);
+    this.#clock = clock;
+    this.#rooms = {
+      ordinary: room('ordinary'),
+      heavy: room('heavy'),
+      file: room('file'),
+      outside: room('outside'),
+      outsideLarge: room('outsideLarge'),
+    };
+  }
+
+  /** Before the key is checked. Throws what a room throws. */
+  async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (kindOf(request) === 'first') return;
+    const place = new Place(this.#clock);
+    request.place = place;
+    reply.raw.once('close', () => place.abandon());
+    await this.#enter(request, hasBody(request) ? 'ordinary' : roomOf(request));
+  }
+
+  /** Once the body has come, and before anything is done with it. Throws what a room throws. */
+  async resume(request: FastifyRequest): Promise<void> {
+    if (request.place?.isHeld === false) await this.#enter(request, roomOf(request));
+  }
+
+  /** Its body will come, or its events. */
+  pause(request: FastifyRequest): void {
+    if (request.place === null) return;
+    if (request.place.isHeld) this.#names.learn(request);
+    request.place.leave();
+  }
+
+  /** The answer is ready. One that is made while it is sent keeps its place, for a while. */
+  end(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const { place } = request;
+    if (payload instanceof Readable && kindOf(request) === 'heavy' && place !== null) {
+      place.limitTime(SENDING_MS_MAX);
+      reply.raw.once('close', () => place.leave());
+    } else this.pause(request);
+  }
+
+  async #enter(request: FastifyRequest, room: RoomName): Promise<void> {
+    const name = this.#names.nameOf(request);
+    await request.place?.take((signal) => this.#rooms[room].enter(name, signal));
+  }
+}
+
+/** Of one request: held while it is worked on. */
+export class Place {
+  readonly #clock: Clock;
+  readonly #gone = new AbortController();
+  #leave: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isHeld(): boolean {
+    return this.#leave !== undefined;
+  }
+
+  async take(enter: (signal: AbortSignal) => Promise<() => void>): Promise<void> {
+    this.#leave = await enter(this.#gone.signal);
+  }
+
+  limitTime(ms: number): void {
+    this.#cancelTimer?.();
+    const timer = this.#clock.after(ms, () => this.leave());
+    this.#cancelTimer = () => timer.cancel();
+  }
+
+  leave(): void {
+    this.#cancelTimer?.();
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  /** The client is gone, or has its answer. Work that has begun keeps the place until it ends. */
+  abandon(): void {
+    this.#gone.abort(new Error('The client went away'));
+  }
+}
+
+function kindOf({ routeOptions: { config } }: FastifyRequest): Admission {
+  if (config.providerBody === true || config.streamedBody === true) return 'first';
+  return config.admission ?? 'ordinary';
+}
+
+function roomOf(request: FastifyRequest): RoomName {
+  const kind = kindOf(request);
+  const isLarge = request.rawBody.length >= LARGE_BYTES_MIN;
+  if (kind === 'outside') return isLarge ? 'outsideLarge' : kind;
+  if (kind === 'ordinary' || kind === 'first') return isLarge ? 'heavy' : 'ordinary';
+  return kind;
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,162 @@
+// A bounded number of pieces of work at once, shared fairly between names (fair queueing): a place that becomes free
+// goes to the name with the fewest under way, in turn. The waiting line is bounded, in all and of each name, and has a
+// deadline. Knows no request.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+
+export interface RoomLimits {
+  /** Under way at once. */
+  max: number;
+  /** Of one name. */
+  ofNameMax: number;
+  waitingMax: number;
+  waitingOfNameMax: number;
+  waitMsMax: number;
+}
+
+interface Waiting {
+  name: string;
+  admit(): void;
+  refuse(error: Error): void;
+}
+
+/** What a refused client waits before it comes again. */
+const RETRY_AFTER_S = 2;
+/** A place is taken back for others then: handlers have deadlines, and a fault in one must not lock a name out. */
+const PLACE_MS_MAX = 150_000;
+
+export class FairRoom {
+  readonly #limits: RoomLimits;
+  readonly #clock: Clock;
+  readonly #underWay = new Map<string, number>();
+  /** By name, the one that was served last at the end. No name without a piece. */
+  readonly #lines = new Map<string, Waiting[]>();
+  /** The oldest first. */
+  readonly #begun = new Set<{ sinceMs: number; end: () => void }>();
+  #waiting = 0;
+
+  constructor(clock: Clock, limits: RoomLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#begun.size;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves with what ends the piece, which may be called again without effect. Rejects with TOO_MANY_REQUESTS if
+   *  the name has too many waiting, with API_BUSY after the deadline or to make room for others, and with the
+   *  signal's reason. */
+  async enter(name: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    this.#takeBack();
+    const { max, ofNameMax } = this.#limits;
+    if (this.size < max && this.#of(name) < ofNameMax) return this.#begin(name);
+    return this.#wait(name, signal);
+  }
+
+  #of(name: string): number {
+    return this.#underWay.get(name) ?? 0;
+  }
+
+  #begin(name: string): () => void {
+    this.#underWay.set(name, this.#of(name) + 1);
+    const piece = {
+      sinceMs: this.#clock.monotonicMs(),
+      end: (): void => {
+        if (this.#begun.delete(piece)) this.#end(name);
+      },
+    };
+    this.#begun.add(piece);
+    return piece.end;
+  }
+
+  #end(name: string): void {
+    const left = this.#of(name) - 1;
+    if (left === 0) this.#underWay.delete(name);
+    else this.#underWay.set(name, left);
+    this.#serve();
+  }
+
+  #takeBack(): void {
+    const beforeMs = this.#clock.monotonicMs() - PLACE_MS_MAX;
+    for (const { sinceMs, end } of this.#begun) {
+      if (sinceMs > beforeMs) return;
+      end();
+    }
+  }
+
+  #wait(name: string, signal: AbortSignal): Promise<() => void> {
+    this.#makeRoom(name);
+    return new Promise((resolve, reject) => {
+      const settle = (run: () => void): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', onAbort);
+        this.#remove(piece);
+        run();
+      };
+      const piece: Waiting = {
+        name,
+        admit: () => settle(() => resolve(this.#begin(name))),
+        refuse: (error) => settle(() => reject(error)),
+      };
+      const onAbort = (): void => piece.refuse(signal.reason);
+      const timer: Timer = this.#clock.after(this.#limits.waitMsMax, () =>
+        piece.refuse(new GatewayError('API_BUSY')),
+      );
+      signal.addEventListener('abort', onAbort, { once: true });
+      const line = this.#lines.get(name);
+      if (line === undefined) this.#lines.set(name, [piece]);
+      else line.push(piece);
+      this.#waiting += 1;
+    });
+  }
+
+  /** The longest line loses its newest piece when all lines together are full. */
+  #makeRoom(name: string): void {
+    const { waitingMax, waitingOfNameMax } = this.#limits;
+    const own = this.#lines.get(name)?.length ?? 0;
+    if (own >= waitingOfNameMax) throw tooMany();
+    if (this.#waiting < waitingMax) return;
+    const [longest] = [...this.#lines.values()].sort((a, b) => b.length - a.length);
+    if (longest === undefined || longest.length <= own + 1) throw tooMany();
+    longest.at(-1)?.refuse(new GatewayError('API_BUSY'));
+  }
+
+  #remove(piece: Waiting): void {
+    const line = this.#lines.get(piece.name) ?? [];
+    line.splice(line.indexOf(piece), 1);
+    this.#waiting -= 1;
+    if (line.length === 0) this.#lines.delete(piece.name);
+  }
+
+  #serve(): void {
+    while (this.size < this.#limits.max) {
+      const name = this.#nextName();
+      if (name === undefined) return;
+      const line = this.#lines.get(name) ?? [];
+      this.#lines.delete(name);
+      this.#lines.set(name, line);
+      line[0]?.admit();
+    }
+  }
+
+  /** Undefined if nobody waits who may begin. */
+  #nextName(): string | undefined {
+    let next: string | undefined;
+    for (const name of this.#lines.keys()) {
+      if (this.#of(name) >= this.#limits.ofNameMax) continue;
+      if (next === undefined || this.#of(name) < this.#of(next)) next = name;
+    }
+    return next;
+  }
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError('TOO_MANY_REQUESTS', { retryAfterS: RETRY_AFTER_S });
+}
