@@ -152,6 +152,9 @@ export const settings = z.object({
   PATCHBAY_CALL_LIMIT: wholeNumber(1, 10_000)
     .prefault('10')
     .describe('Calls at a time for one organization.'),
+  PATCHBAY_PUBLIC_LINK_DAYS: wholeNumber(1, 3_650)
+    .prefault('30')
+    .describe("Days that a public link to a run's recording and transcript works."),
   PATCHBAY_INTERRUPTED_CALLS_EXTRA: wholeNumber(0, 10)
     .prefault('0')
     .describe(
@@ -286,6 +289,7 @@ export interface Config {
   bootstrapApiKey: string | undefined;
   callLimit: number;
   /** For a contact of a campaign, in addition to its retries. */
+  publicLinkDays: number;
   interruptedCallsExtra: number;
   /** 0: one process without workers. */
   workers: number;
@@ -352,6 +356,7 @@ function fromSettings(set: Settings): Config {
     secretKeys: set.PATCHBAY_SECRET_KEYS,
     bootstrapApiKey: set.PATCHBAY_BOOTSTRAP_API_KEY,
     callLimit: set.PATCHBAY_CALL_LIMIT,
+    publicLinkDays: set.PATCHBAY_PUBLIC_LINK_DAYS,
     interruptedCallsExtra: set.PATCHBAY_INTERRUPTED_CALLS_EXTRA,
     workers: set.PATCHBAY_WORKERS,
     loadLimits: {

@@ -55,6 +55,7 @@ describe('settings', () => {
       node: undefined,
       secretKeys: undefined,
       callLimit: 10,
+      publicLinkDays: 30,
       interruptedCallsExtra: 0,
       workers: 1,
       drainMs: 300_000,

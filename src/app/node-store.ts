@@ -48,6 +48,7 @@ export async function openNodeStore(
     onReplaced: leaveReplaced(log),
     secrets: { keys: config.secretKeys },
     callLimit: config.callLimit,
+    publicLinkDays: config.publicLinkDays,
     clock,
     random,
     log,

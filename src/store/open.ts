@@ -62,6 +62,8 @@ export interface OpenStoreOptions {
   secrets: { keys: string | undefined };
   /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
+  /** Life of a run's public token. Default: 30. */
+  publicLinkDays?: number | undefined;
   clock: Clock;
   random: Random;
   log: Log;
@@ -101,7 +103,7 @@ export interface StoreHandle extends Store {
 /** Throws CONFIG_INVALID, DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE, STORE_LOCKED, STORE_NOT_DURABLE, STORE_POOLER,
  *  STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
-  const { clock, random, log, callLimit, time = databaseTime } = options;
+  const { clock, random, log, callLimit, publicLinkDays, time = databaseTime } = options;
   let handle: StoreHandle | undefined;
   const dataFolder = resolve(options.dataFolder);
   openFolder(options, dataFolder);
@@ -112,7 +114,18 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
   const context: StoreContext = {
-    ...{ ...identity, formerEpochs: [], db, clock, time, random, secrets, callLimit, log },
+    ...{
+      ...identity,
+      formerEpochs: [],
+      db,
+      clock,
+      time,
+      random,
+      secrets,
+      callLimit,
+      publicLinkDays,
+      log,
+    },
   };
   const onReentered = (): void => handle?.onReentered?.();
   const { isAlone } = engine;

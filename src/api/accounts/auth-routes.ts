@@ -150,23 +150,41 @@ async function claimedOrNew(
 
 /** The user who logs in. Only refusals count. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
 async function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
-  const { logInsOfAddress, logInsOfClient } = deps.access;
+  const { logInsOfAddress, logInsOfClient, knownClients } = deps.access;
   const client = clientName(request.ip);
   const address = body.email.toLowerCase();
   logInsOfClient.count(client);
-  logInsOfAddress.count(address);
+  const counted = await countedName(deps, request, { address, client });
+  logInsOfAddress.count(counted);
   try {
     const user = await provenUser(deps, body);
     logInsOfClient.uncount(client);
-    logInsOfAddress.reset(address);
+    logInsOfAddress.reset(counted);
+    knownClients.note(address, client);
     return user;
   } catch (error) {
     if (codeOf(error) !== 'LOG_IN_REFUSED') {
       logInsOfClient.uncount(client);
-      logInsOfAddress.uncount(address);
+      logInsOfAddress.uncount(counted);
     }
     throw error;
   }
+}
+
+/** Under which name the failures of an address count: those of clients that it has logged in from, and of requests with
+ *  an API key of its organization, apart from those of everybody else, who could lock out the owner. */
+async function countedName(
+  { store, access }: ApiDeps,
+  { headers }: FastifyRequest,
+  { address, client }: { address: string; client: string },
+): Promise<string> {
+  if (access.knownClients.has(address, client)) return `${client} ${address}`;
+  const key = headers['x-api-key'];
+  if (typeof key !== 'string' || key === '') return address;
+  const owner = await store.accounts.authenticate(key);
+  const known = await store.users.findLogIn(address);
+  const isOwn = owner !== undefined && owner.organizationId === known?.user.organizationId;
+  return isOwn ? `key ${address}` : address;
 }
 
 /** Takes as long for an unknown address as for a wrong password. */

@@ -4,6 +4,7 @@
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { type AttemptAllowance, FailureLimiter } from './attempt-limit.ts';
+import { KnownClients } from './known-clients.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
 import { UserTokens } from './user-tokens.ts';
 
@@ -25,6 +26,7 @@ export interface ApiAccess {
   isSignUpOpen: boolean;
   logInsOfAddress: FailureLimiter;
   logInsOfClient: FailureLimiter;
+  knownClients: KnownClients;
   signUpsOfClient: FailureLimiter;
   badKeysOfClient: FailureLimiter;
 }
@@ -50,6 +52,7 @@ export function createAccess(options: AccessOptions): ApiAccess {
     isSignUpOpen,
     logInsOfAddress: limit(LOG_INS_OF_ADDRESS),
     logInsOfClient: limit(LOG_INS_OF_CLIENT),
+    knownClients: new KnownClients(),
     signUpsOfClient: limit(SIGN_UPS_OF_CLIENT),
     badKeysOfClient: limit(options.badKeys ?? BAD_KEYS_OF_CLIENT),
   };

@@ -28,6 +28,8 @@ export interface StoreContext extends NodeIdentity {
   secrets: SecretBox;
   /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
+  /** Life of a run's public token. Default: 30. */
+  publicLinkDays?: number | undefined;
   log: Log;
 }
 

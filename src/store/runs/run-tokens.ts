@@ -1,5 +1,5 @@
-// Public tokens of runs: with one, a run's files can be read without a key, for a limited time. Reading the run
-// extends its token; an expired one is never issued again. Source: specification §2.5.
+// Public tokens of runs: with one, a run's files can be read without a key, for a limited time from its first issue.
+// Reading does not extend it; an expired one is never issued again. Source: specification §2.5.
 
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,12 +10,9 @@ import { toRun } from './runs.ts';
 
 const DAY_MS = 86_400_000;
 /** Long enough for a link in a webhook or report, but limited. */
-const LIFE_MS = 30 * DAY_MS;
-/** Extended at most this often, so that reads seldom write. */
-const PROLONGED_EVERY_MS = 2 * DAY_MS;
+const LIFE_DAYS_DEFAULT = 30;
 
-/** The run's public token, which works for a month from now at most and for four weeks at least. Throws
- *  RUN_NOT_FOUND. */
+/** The run's public token; a new one if it has none that is valid. Throws RUN_NOT_FOUND. */
 export async function publicToken(context: StoreContext, id: string): Promise<string> {
   const token = (await publicTokens(context, [id])).get(id);
   if (token === undefined) throw new GatewayError('RUN_NOT_FOUND');
@@ -24,7 +21,7 @@ export async function publicToken(context: StoreContext, id: string): Promise<st
 
 /** Tokens of many runs, by run. Unknown ids are omitted. */
 export async function publicTokens(
-  { db, clock, random }: StoreContext,
+  { db, clock, random, publicLinkDays = LIFE_DAYS_DEFAULT }: StoreContext,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = runIds.filter(isRowId);
@@ -32,14 +29,11 @@ export async function publicTokens(
   const now = clock.now();
   await sql`
     update runs set
-      public_access_token = case
-        when public_access_until > ${new Date(now)} then public_access_token else fresh.token
-      end,
-      public_access_until = ${new Date(now + LIFE_MS)}
+      public_access_token = fresh.token,
+      public_access_until = ${new Date(now + publicLinkDays * DAY_MS)}
     from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
     where runs.id = fresh.id and (
-      public_access_until is null
-      or public_access_until < ${new Date(now + LIFE_MS - PROLONGED_EVERY_MS)}
+      public_access_until is null or public_access_until <= ${new Date(now)}
     )`.execute(db);
   const rows = await db
     .selectFrom('runs')

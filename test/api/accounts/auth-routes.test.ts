@@ -252,6 +252,28 @@ describe('limits', () => {
     expect(await logIn('192.0.2.99', {})).toEqual([200, null]);
   });
 
+  it('of wrong passwords lock nobody out where the account has logged in before', async () => {
+    await post('signup', ada);
+    expect(await logIn('192.0.2.200', {})).toEqual([200, null]);
+    await times(10, (i) => logIn(`192.0.2.${i}`, { password: 'wrong' }));
+    expect(await logIn('192.0.2.99', {})).toEqual([429, '900']);
+    expect(await logIn('192.0.2.200', {})).toEqual([200, null]);
+    expect(await logIn('192.0.2.99', {})).toEqual([429, '900']);
+    const wrong = await times(11, () => logIn('192.0.2.200', { password: 'wrong' }));
+    expect(wrong).toEqual([...same(10, 401), 429]);
+  });
+
+  it('of wrong passwords lock nobody out who has a key of the account', async () => {
+    await post('signup', ada, { headers: { 'x-api-key': served.test.apiKey } });
+    const other = await served.stranger();
+    await times(10, (i) => logIn(`192.0.2.${i}`, { password: 'wrong' }));
+    const withKey = (key: string) =>
+      inject('/auth/login', { ...from('192.0.2.99', { 'x-api-key': key }), payload: ada });
+    expect(await withKey(other.apiKey)).toEqual([429, '900']);
+    expect(await withKey('no key')).toEqual([429, '900']);
+    expect(await withKey(served.test.apiKey)).toEqual([200, null]);
+  });
+
   it('of wrong passwords: fifty in a quarter of an hour from one client', async () => {
     await post('signup', ada);
     const wrong = await times(50, (i) => logIn('192.0.2.1', { email: `a${i}@example.com` }));

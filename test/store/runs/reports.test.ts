@@ -135,17 +135,16 @@ describe.each(engines())('reports on %s', (engine) => {
 describe.each(engines())('public tokens on %s', (engine) => {
   const at = withStore(engine);
 
-  it('work for a month, and longer if the run is looked at', async () => {
+  it('work for a month from their first issue, however often the run is read', async () => {
     const { make } = await runMaker(at);
     const { runs } = at.store;
     const run = await make();
     const token = await runs.publicToken(run.id);
     at.clock.advance(29 * DAY_MS);
-    expect((await runs.findByToken(token))?.id).toBe(run.id);
     expect(await runs.publicToken(run.id)).toBe(token);
-    at.clock.advance(29 * DAY_MS);
+    at.clock.advance(DAY_MS - 1);
     expect((await runs.findByToken(token))?.id).toBe(run.id);
-    at.clock.advance(DAY_MS);
+    at.clock.advance(1);
     expect(await runs.findByToken(token)).toBeUndefined();
   });
 
