@@ -31,6 +31,8 @@ export interface Egress {
   readonly lookup: LookupFunction;
   /** Opens the connections of an `Agent`; literal addresses are checked here too. */
   readonly connect: buildConnector.connector;
+  /** Users are strangers: they do not learn what a network or a host answered, which would be a port scanner. */
+  readonly hidesFaults: boolean;
 }
 
 /** Sign-up is closed and nothing is named: for what is built without settings. */
@@ -59,6 +61,7 @@ export function createEgress(
   const open = buildConnector({ lookup });
   return {
     allows,
+    hidesFaults: settings.isSignUpOpen,
     check,
     lookup,
     async checkResolved(url) {

@@ -59,27 +59,34 @@ export class ProviderEvents {
     this.#deps = deps;
   }
 
-  /** Finds the run's call and verifies the request. Undefined for an unknown run. Throws WEBHOOK_SIGNATURE. */
+  /** Finds the run's call and verifies the request. Undefined if the request is signed, but by nobody who has that
+   *  run. Throws WEBHOOK_SIGNATURE, whether there is such a run or not: ids tell nothing to who has no secret. */
   async verify(
     name: ProviderName,
     runId: string,
     request: ProviderRequest,
   ): Promise<ProviderCall | undefined> {
     const provider = this.#deps.providers.byName(name);
-    const run = await this.#deps.store.runs.find(runId);
     if (provider === undefined || !isHosted(provider)) return undefined;
-    if (run === undefined || run.configurationId === null) return undefined;
-    const { organizationId, configurationId } = run;
-    const configuration = await this.#deps.store.telephony.getConfiguration(
+    const { webhook } = provider;
+    const { store } = this.#deps;
+    const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
+      webhook.verify(request, credentials);
+    // The same look-ups for every id, so that they take as long.
+    const run = await store.runs.find(runId);
+    const { organizationId, configurationId } = { ...NO_RUN, ...run };
+    const configuration = await store.telephony.getConfiguration(
       organizationId,
-      configurationId,
+      configurationId ?? NO_RUN.configurationId,
     );
-    if (configuration === undefined || configuration.provider !== name) return undefined;
-    if (!provider.webhook.verify(request, configuration.credentials)) {
-      webhooks.inc({ provider: name, result: 'signature' });
-      throw new GatewayError('WEBHOOK_SIGNATURE');
+    const account = webhook.accountOf(request);
+    const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
+    if (run !== undefined && configuration?.provider === name && isSigned(configuration)) {
+      return { run, configuration, provider };
     }
-    return { run, configuration, provider };
+    if (ofAccount.some(isSigned)) return undefined;
+    webhooks.inc({ provider: name, result: 'signature' });
+    throw new GatewayError('WEBHOOK_SIGNATURE');
   }
 
   /** The call's id from its answer webhook, in case the answer to our dial was lost. */
@@ -202,6 +209,9 @@ export class ProviderEvents {
     }
   }
 }
+
+/** No row has these ids. */
+const NO_RUN = { organizationId: '0', configurationId: '0' };
 
 const IGNORED: WebhookReply = {
   status: 200,

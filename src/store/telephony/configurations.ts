@@ -22,6 +22,8 @@ type Row = Selectable<TelephonyConfigurationTable>;
 /** Rows rewritten together when keys are rotated. */
 const RESEAL_ROWS_MAX = 100;
 
+/** Organizations with one account of a provider, and its verifications for one webhook. */
+const OF_ACCOUNT_MAX = 20;
 /** Configurations of one list: more than an organization has provider accounts. */
 const LISTED_MAX = 1_000;
 
@@ -51,6 +53,23 @@ export async function getConfiguration(
     .where('id', '=', id)
     .executeTakeFirst();
   return row === undefined ? undefined : toSummary(context, row);
+}
+
+/** Of any organization, for a webhook that says only its account; the newest. */
+export async function listOfAccount(
+  context: StoreContext,
+  provider: ProviderName,
+  accountId: string,
+): Promise<TelephonyConfiguration[]> {
+  const rows = await context.db
+    .selectFrom('telephony_configurations')
+    .selectAll()
+    .where('provider', '=', provider)
+    .where('account_id', '=', accountId)
+    .orderBy('id', 'desc')
+    .limit(OF_ACCOUNT_MAX)
+    .execute();
+  return rows.map((row) => toConfiguration(context, row));
 }
 
 /** Throws CONFIGURATION_NAME_TAKEN. */

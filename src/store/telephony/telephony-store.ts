@@ -8,6 +8,7 @@ import {
   deleteConfiguration,
   getConfiguration,
   listConfigurations,
+  listOfAccount,
   reactivateConfiguration,
   setDefaultOutbound,
   updateConfiguration,
@@ -28,6 +29,7 @@ export function telephonyStore(context: StoreContext) {
   return withContext(context, {
     listConfigurations,
     getConfiguration,
+    listOfAccount,
     createConfiguration,
     updateConfiguration,
     deactivate: deactivateConfiguration,

@@ -10,6 +10,7 @@ import { createRest } from '../provider/rest-client.ts';
 import { CallTable } from './calls/call-table.ts';
 import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
 import { AriConnection } from './connection/connection.ts';
+import { withoutFaultsOfAddress } from './connection/connection-fault.ts';
 import { type AriReach, createAriControl } from './connection/control.ts';
 import { EventSocket } from './connection/event-socket.ts';
 import { KnownClients } from './connection/known-clients.ts';
@@ -103,7 +104,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
         const connection: AriConnection = new AriConnection({
           account,
           clientOf,
-          listener,
+          listener: egress.hidesFaults ? withoutFaultsOfAddress(listener, log) : listener,
           openLeg,
           openSocket,
           held,

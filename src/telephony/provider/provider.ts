@@ -157,6 +157,8 @@ export interface ProviderControl {
 export interface ProviderWebhook {
   /** Whether `request` looks like this provider's. It selects the verifier only; it proves nothing. */
   recognises(request: ProviderRequest): boolean;
+  /** The account that the request names, as configurations have it; undefined if it names none. It proves nothing. */
+  accountOf(request: ProviderRequest): string | undefined;
   /** Verifies the provider's signature of a webhook or socket upgrade in constant time. */
   verify(request: ProviderRequest, credentials: ProviderCredentials): boolean;
   /** Throws WEBHOOK_MALFORMED. */

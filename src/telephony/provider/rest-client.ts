@@ -34,7 +34,7 @@ export interface RestOptions {
   provider: ProviderName;
   clock: Clock;
   /** Where accounts may have their address. Default: as while sign-up is closed. */
-  egress?: Pick<Egress, 'connect'> | undefined;
+  egress?: Pick<Egress, 'connect' | 'hidesFaults'> | undefined;
   /** From asking for a connection to the last byte of the answer. */
   deadlineMs?: number;
 }
@@ -79,7 +79,7 @@ export function createRest(options: RestOptions): Rest {
         if (deadline.signal.aborted) result = 'timeout';
         throw deadline.signal.aborted
           ? new GatewayError('PROVIDER_TIMEOUT', { provider, action: wanted.action }, error)
-          : failure(provider, wanted, error);
+          : failure(wanted, error, { provider, hidesFaults: egress.hidesFaults });
       } finally {
         timer.cancel();
         const seconds = (clock.monotonicMs() - startedMs) / 1_000;
@@ -105,12 +105,18 @@ async function exchange(
   return { status: response.statusCode, body: Buffer.concat(chunks).toString() };
 }
 
-function failure(provider: ProviderName, wanted: RestRequest, error: unknown): GatewayError {
+function failure(
+  wanted: RestRequest,
+  error: unknown,
+  { provider, hidesFaults }: { provider: ProviderName; hidesFaults: boolean },
+): GatewayError {
   const reason = reasonOf(error);
   const harmless = wanted.repeatable || unsent.has(reason);
+  const isOfNetwork = reason !== 'OUTSIDE_FORBIDDEN';
+  const shown = hidesFaults && isOfNetwork ? 'no usable answer from its address' : reason;
   return new GatewayError(
     harmless ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN',
-    { provider, action: wanted.action, reason },
+    { provider, action: wanted.action, reason: shown },
     error,
   );
 }

@@ -48,6 +48,7 @@ const sentences: Readonly<Record<RejectReason, string | null>> = {
 
 export const twilioWebhook: ProviderWebhook = {
   recognises,
+  accountOf: ({ form }) => form['AccountSid'],
   verify: isSigned,
   parse,
   answer: (mediaUrl) => xml(streamDocument(mediaUrl)),

@@ -244,6 +244,21 @@ describe('a contact file is 400', () => {
   });
 });
 
+describe('a new campaign of an agent that cannot lead a call', () => {
+  it('is refused with what /validate says of it, and nothing is made', async () => {
+    await served.test.sql(
+      `update workflow_versions set definition = jsonb_set(definition::jsonb, '{edges}',
+        '[{"id":"x","source":"nowhere","target":"1","data":{"label":"a","condition":"b"}}]')::json`,
+    );
+    const [, told] = await harness.refusal('POST', `/workflow/${harness.workflowId}/validate`);
+    expect(told).toMatchObject({ errors: expect.arrayContaining([expect.anything()]) });
+    expect(await create()).toEqual([422, told]);
+    expect((await ok('GET', '/campaign')).campaigns.map((each: { id: string }) => each.id)).toEqual(
+      [id],
+    );
+  });
+});
+
 describe('a new campaign with everything wrong', () => {
   it('is refused with the first reason in the order of the contract', async () => {
     const own = served.test.owner.organizationId;

@@ -79,6 +79,45 @@ describe('a status callback', () => {
     expect(JSON.parse(reply.body)).toEqual({ status: 'ignored', reason: 'unknown_run' });
   });
 
+  it('that is not signed is refused alike for every id', async () => {
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=completed`;
+    for (const account of [form, form.replace(ACCOUNT, 'AC9'), 'CallSid=x']) {
+      for (const id of [runId, '999999', 'x', '']) {
+        const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${id}`;
+        const forged = signed(url, account, 'another token');
+        for (const asked of ['event', 'answer'] as const) {
+          await expect(harness.callControl[asked]('twilio', id, forged)).rejects.toMatchObject({
+            code: 'WEBHOOK_SIGNATURE',
+          });
+        }
+      }
+    }
+  });
+
+  it('of a run of another account is as one of no run', async () => {
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const { telephony } = harness.at.store;
+    const theirs = { account_sid: 'AC77', auth_token: 'their token' };
+    await telephony.createConfiguration(harness.at.owner.organizationId, {
+      ...{ name: 'theirs', provider: 'twilio', isDefaultOutbound: false, accountId: 'AC77' },
+      ...{ credentials: { provider: 'twilio', ...theirs }, secretFields: ['auth_token'] },
+    });
+    const form = `CallSid=${CALL}&AccountSid=AC77&CallStatus=completed`;
+    for (const id of [runId, '999999']) {
+      const url = `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${id}`;
+      const sent = signed(url, form, theirs.auth_token);
+      const reply = await harness.callControl.event('twilio', id, sent);
+      expect(JSON.parse(reply.body)).toEqual({ status: 'ignored', reason: 'unknown_run' });
+      await expect(harness.callControl.answer('twilio', id, sent)).rejects.toMatchObject({
+        code: 'RUN_NOT_FOUND',
+      });
+    }
+    expect(await callbacks(harness, runId)).toEqual([]);
+  });
+
   it('that is forged is refused and leaves no trace', async () => {
     const harness = await held.harness.prepare();
     const { runId } = await harness.start();

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
+import type { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { freePort } from '../../fakes/free-port.ts';
 import { type RestServer, startRestServer } from '../provider/rest-server.ts';
 import { faultsOf } from './twilio-schema.ts';
 
@@ -314,5 +317,18 @@ describe('an API address where the gateway does not connect', () => {
       facts: { reason: 'OUTSIDE_FORBIDDEN' },
     });
     expect(server.asked).toEqual([]);
+  });
+
+  it('does not say what its network answered while anybody may sign up', async () => {
+    const closed = { ...credentials(), api_base_url: `http://127.0.0.1:${await freePort()}` };
+    const reasonWith = (egress: Egress) =>
+      createTwilioProvider({ clock, egress })
+        .control.dial(closed, dialRequest, signal)
+        .then(String, (error: GatewayError) => [error.code, error.facts['reason']]);
+    expect(await reasonWith(createEgress())).toEqual(['PROVIDER_FAILED', 'ECONNREFUSED']);
+    expect(await reasonWith(openSignUpEgress('127.0.0.1'))).toEqual([
+      'PROVIDER_FAILED',
+      'no usable answer from its address',
+    ]);
   });
 });

@@ -1,6 +1,8 @@
 // The reason why the connection to a PBX is down, with what to do about it. Source: asterisk §2.6, §4, §7.
 
 import { codeOf, type ErrorCode, GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import type { PbxListener } from '../../provider/pbx.ts';
 import type { AriAccount } from '../rest/config.ts';
 
 export interface ConnectionFault {
@@ -106,4 +108,25 @@ function certificateFault(word: string): string {
 
 function isTls(word: string): boolean {
   return /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(word);
+}
+
+/** All of these say that no Asterisk with this user and password is there; which of them, is a port scanner's question. */
+const OF_ADDRESS: ReadonlySet<ErrorCode> = new Set([
+  'PBX_UNREACHABLE',
+  'PBX_TLS',
+  'PBX_UNAUTHORIZED',
+  'PBX_NO_ARI',
+]);
+
+/** The same listener, without what the network or another service than an Asterisk answered. The log has it. */
+export function withoutFaultsOfAddress(listener: PbxListener, log: Log): PbxListener {
+  return {
+    ...listener,
+    onState(state) {
+      if (state.kind !== 'down' || !OF_ADDRESS.has(state.code)) return listener.onState(state);
+      log.info({ code: state.code, reason: state.message }, 'PBX not reached');
+      const message = 'No Asterisk answers at the address with this user and password.';
+      listener.onState({ ...state, code: 'PBX_UNREACHABLE', message, isPermanent: false });
+    },
+  };
 }

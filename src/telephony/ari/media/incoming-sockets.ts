@@ -57,15 +57,18 @@ export class IncomingSockets {
   /** `onAccepted`: a call waited for it. */
   accept(socket: MediaSocket, onAccepted: () => void = () => undefined): MediaSocketListener {
     let listener: MediaSocketListener | undefined;
+    let isFirst = true;
     return {
       onText: (message) => {
-        listener ??= this.#identify(socket, message, onAccepted);
+        // What follows a refusal in the same read is nobody's.
+        if (isFirst) listener = this.#identify(socket, message, onAccepted);
+        isFirst = false;
         listener?.onText(message);
       },
       onBinary: (message) => {
-        if (listener === undefined)
-          this.#refuse(socket, CLOSE.unsupported, 'binary before MEDIA_START');
-        else listener.onBinary(message);
+        if (isFirst) this.#refuse(socket, CLOSE.unsupported, 'binary before MEDIA_START');
+        isFirst = false;
+        listener?.onBinary(message);
       },
       onClose: (code, reason) => listener?.onClose(code, reason),
     };

@@ -9,12 +9,15 @@ import { systemRandom } from '../../../../src/std/random.ts';
 import {
   type ConnectionFault,
   connectionFault,
+  withoutFaultsOfAddress,
 } from '../../../../src/telephony/ari/connection/connection-fault.ts';
 import { EventSocket } from '../../../../src/telephony/ari/connection/event-socket.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
+import type { PbxListener, PbxState } from '../../../../src/telephony/provider/pbx.ts';
 import { makeAuthority, makeCertificate } from '../../../fakes/certificates.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { freePort } from '../../../fakes/free-port.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
 
 const open: { close(): void }[] = [];
 afterEach(() => {
@@ -127,5 +130,43 @@ describe('a PBX that is not reached', () => {
     expect((await faultAt(`http://127.0.0.1:${broken}`)).code).toBe('PBX_UNREACHABLE');
     const other = await listen(createTcpServer((socket) => socket.end('220 mail\r\n')));
     expect((await faultAt(`http://127.0.0.1:${other}`)).code).toBe('PBX_TLS');
+  });
+});
+
+describe('a PBX that is not reached while anybody may sign up', () => {
+  const down = (code: (PbxState & { kind: 'down' })['code'], isPermanent: boolean): PbxState => ({
+    ...{ kind: 'down', code, message: `what ${code} says`, isPermanent },
+  });
+
+  it('looks the same whatever answered at its address, and the log has it', () => {
+    const states: PbxState[] = [];
+    const { log, lines } = quietLog();
+    const listener = withoutFaultsOfAddress(
+      { onState: (state) => void states.push(state) } as PbxListener,
+      log,
+    );
+    listener.onState(down('PBX_UNREACHABLE', false));
+    listener.onState(down('PBX_TLS', true));
+    listener.onState(down('PBX_NO_ARI', true));
+    listener.onState(down('PBX_UNAUTHORIZED', true));
+    expect(new Set(states.map((state) => JSON.stringify(state))).size).toBe(1);
+    expect(states[0]).toEqual({
+      kind: 'down',
+      code: 'PBX_UNREACHABLE',
+      message: 'No Asterisk answers at the address with this user and password.',
+      isPermanent: false,
+    });
+    expect(lines().map(({ reason }) => reason)).toContain('what PBX_TLS says');
+  });
+
+  it('is told what its own Asterisk has against it', () => {
+    const states: PbxState[] = [];
+    const listener = withoutFaultsOfAddress(
+      { onState: (state) => void states.push(state) } as PbxListener,
+      quietLog().log,
+    );
+    const told: PbxState[] = [{ kind: 'connecting' }, down('PBX_APP_TAKEN', true)];
+    for (const state of told) listener.onState(state);
+    expect(states).toEqual(told);
   });
 });

@@ -41,7 +41,6 @@ describe('the door for sockets that Asterisk opens', () => {
     const peer = new Peer();
     const expected = door.expect(ID, () => listener, NEVER);
     const socket = door.accept(peer);
-    socket.onBinary(new Uint8Array(160)); // Audio before the start has nobody to hear it.
     socket.onText(start(ID));
     socket.onBinary(new Uint8Array(160));
     socket.onClose(1000, '');
@@ -50,6 +49,19 @@ describe('the door for sockets that Asterisk opens', () => {
     const second = new Peer();
     door.accept(second).onText(start(ID));
     expect(second.closes).toEqual([4401]);
+  });
+
+  it('closes one with 1003 that sends binary before MEDIA_START, and takes nothing after it', () => {
+    const door = new IncomingSockets();
+    const { heard, listener } = hearing();
+    door.expect(ID, () => listener, NEVER);
+    const peer = new Peer();
+    const socket = door.accept(peer);
+    socket.onBinary(new Uint8Array(160));
+    socket.onText(start(ID));
+    socket.onBinary(new Uint8Array(160));
+    expect(peer.closes).toEqual([1003]);
+    expect(heard).toEqual([]);
   });
 
   it.each([
