@@ -1,6 +1,6 @@
 // A websocket server in place of a speech service: records what it gets, sends what a test says.
 
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 
@@ -31,6 +31,8 @@ export interface Refusal {
 export interface SocketServiceOptions {
   /** An HTTP answer in place of the upgrade. */
   refuse?: Refusal | ((request: IncomingMessage) => Refusal | undefined);
+  /** An HTTP request without an upgrade. */
+  onRequest?(request: IncomingMessage, response: ServerResponse): void;
   /** Answers pings. Default: true. */
   autoPong?: boolean;
   /** The upgrade is answered when this resolves. */
@@ -44,7 +46,10 @@ export async function startSocketService(
   const connections: ServiceConnection[] = [];
   const waiting: ((connection: ServiceConnection) => void)[] = [];
   let accepted = 0;
-  const server = createServer();
+  const server = createServer((request, response) => {
+    if (options.onRequest === undefined) response.writeHead(404).end();
+    else options.onRequest(request, response);
+  });
   server.on('connection', () => {
     accepted += 1;
   });

@@ -1,6 +1,7 @@
 // The voices of this version: one schema per provider, the source of its type, check, form and mask.
 
 import { z } from 'zod';
+import { cloudTtsServices } from './cloud-tts.ts';
 
 export const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'] as const;
 
@@ -8,4 +9,8 @@ const flite = z
   .object({ provider: z.literal('flite'), voice: z.enum(VOICES).default('slt') })
   .describe('Speaks English on this machine.');
 
-export const ttsServices = { flite } as const;
+export const ttsServices = { flite, ...cloudTtsServices } as const;
+
+type Services = typeof ttsServices;
+/** The settings of one synthesiser by its provider. */
+export type TtsSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;

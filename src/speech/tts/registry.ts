@@ -2,7 +2,10 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
+import type { TtsSettings, ttsServices } from '../../model/speech-services/tts.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { ServiceMeans } from '../service/service-means.ts';
+import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
 import type { TextToSpeech } from './tts.ts';
 
@@ -13,12 +16,26 @@ export interface TextToSpeechSettings {
   workers?: number;
 }
 
-/** Rejects with TTS_* if the service cannot start. */
+/** The embedded one. Rejects with TTS_* if it cannot start. */
 export function openTextToSpeech(
   settings: TextToSpeechSettings,
   means: { clock: Clock; log: Log },
 ): Promise<TextToSpeech> {
-  return create[settings.service]({ ...settings, ...means });
+  return open[settings.service]({ ...settings, ...means });
 }
 
-const create = { flite: createFlite };
+const open = { flite: createFlite };
+
+/** A synthesiser that is a service, with the settings of its row. Never throws: failures come with its use. */
+export function createTtsService<P extends TtsProvider>(
+  settings: TtsSettings<P> & { provider: P },
+  means: ServiceMeans,
+): TextToSpeech {
+  return create[settings.provider](settings, means);
+}
+
+export type TtsProvider = Exclude<keyof typeof ttsServices, 'flite'>;
+
+const create: {
+  [P in TtsProvider]: (settings: TtsSettings<P>, means: ServiceMeans) => TextToSpeech;
+} = { elevenlabs: createElevenLabs };

@@ -1,0 +1,39 @@
+// Voices in the cloud that stream. One schema per provider.
+
+import { z } from 'zod';
+
+const apiKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+const language = z.string().min(2).max(35).optional().describe('BCP 47, such as en or de.');
+
+const elevenlabs = z
+  .object({
+    provider: z.literal('elevenlabs'),
+    api_key: apiKey,
+    voice: z
+      .string()
+      .min(1)
+      .default('21m00Tcm4TlvDq8ikWAM')
+      .describe("A voice's id, or its name and id: Rachel - 21m00Tcm4TlvDq8ikWAM.")
+      .meta({ allow_custom_input: true }),
+    model: z
+      .string()
+      .min(1)
+      .default('eleven_flash_v2_5')
+      .meta({
+        examples: ['eleven_flash_v2_5', 'eleven_turbo_v2_5', 'eleven_multilingual_v2'],
+        allow_custom_input: true,
+      }),
+    speed: z.number().min(0.1).max(2).default(1).describe('The service takes 0.7 to 1.2.'),
+    base_url: z
+      .url({ protocol: /^https?$/ })
+      .default('https://api.elevenlabs.io')
+      .describe('A residency host, if any.'),
+    language,
+    stability: z.number().min(0).max(1).default(0.5),
+    similarity_boost: z.number().min(0).max(1).default(0.75),
+    style: z.number().min(0).max(1).default(0),
+    use_speaker_boost: z.boolean().default(true),
+  })
+  .describe('ElevenLabs. Many languages, word times, µ-law at 8 kHz.');
+
+export const cloudTtsServices = { elevenlabs } as const;

@@ -1,0 +1,93 @@
+// ElevenLabs text to speech over its multi-context websocket, µ-law at 8 kHz. One connection has one voice, model and
+// format, and serves up to four utterances of any calls. Source: ElevenLabs API reference (November 2026).
+
+import type { TtsSettings } from '../../../model/speech-services/tts.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { ContextConnection } from '../streaming/context-connection.ts';
+import { VoicePools } from '../streaming/voice-pools.ts';
+import type { TextToSpeech } from '../tts.ts';
+import { elevenLabsContexts } from './elevenlabs-contexts.ts';
+import { QuotaProbe } from './quota-probe.ts';
+
+type Settings = TtsSettings<'elevenlabs'>;
+
+const service = 'elevenlabs';
+const vendor = {
+  /** Seconds until the service closes an idle socket: the longest it takes. */
+  inactivitySeconds: 180,
+  idleMsMax: 175_000,
+  /** No limit is documented; load balancers of services cut connections after an hour. */
+  ageMsMax: 3_000_000,
+  readyMsMax: 2_000,
+  /** The service refuses other speeds. */
+  speedMin: 0.7,
+  speedMax: 1.2,
+  /** Models that take a language; others answer it with an error. */
+  languageModels: /flash_v2_5|turbo_v2_5|_v3/,
+};
+
+/** One for each account and settings; its calls share connections. */
+export function createElevenLabs(settings: Settings, means: ServiceMeans): TextToSpeech {
+  const { api_key: apiKey, model } = settings;
+  const baseUrl = settings.base_url.replace(/\/+$/, '');
+  const probe = new QuotaProbe({ baseUrl, apiKey, model, voice: voiceId(settings.voice), means });
+  const protocol = elevenLabsContexts(voiceSettings(settings), () => probe.ask());
+  const pools = new VoicePools<ContextConnection>({
+    service,
+    model,
+    format: 'ulaw8',
+    means,
+    idleMsMax: vendor.idleMsMax,
+    ageMsMax: vendor.ageMsMax,
+    urlOf: (voice) => socketUrl(settings, baseUrl, voice),
+    voiceOf: (voice) => voiceId(voice ?? settings.voice),
+    connect: (url, listener) =>
+      new ContextConnection({
+        clock: means.clock,
+        protocol,
+        listener,
+        socket: {
+          job: 'tts',
+          service,
+          url,
+          headers: { 'xi-api-key': apiKey },
+          secrets: [apiKey],
+          egress: means.egress,
+          warm: means.warm,
+          readyMsMax: vendor.readyMsMax,
+        },
+      }),
+  });
+  return pools.textToSpeech(() => probe.close());
+}
+
+function socketUrl(settings: Settings, baseUrl: string, voice: string): string {
+  const path = `/v1/text-to-speech/${encodeURIComponent(voice)}/multi-stream-input`;
+  const url = new URL(`${baseUrl.replace(/^http/, 'ws')}${path}`);
+  const { model, language } = settings;
+  url.search = new URLSearchParams({
+    model_id: model,
+    output_format: 'ulaw_8000',
+    auto_mode: 'true',
+    sync_alignment: 'true',
+    inactivity_timeout: String(vendor.inactivitySeconds),
+    apply_text_normalization: 'auto',
+    ...(language !== undefined && vendor.languageModels.test(model) && { language_code: language }),
+  }).toString();
+  return url.href;
+}
+
+function voiceSettings(settings: Settings) {
+  return {
+    stability: settings.stability,
+    similarity_boost: settings.similarity_boost,
+    style: settings.style,
+    use_speaker_boost: settings.use_speaker_boost,
+    speed: Math.min(vendor.speedMax, Math.max(vendor.speedMin, settings.speed)),
+  };
+}
+
+/** Lists of voices show "Name - id". */
+function voiceId(voice: string): string {
+  return voice.split(' - ').at(-1)?.trim() ?? voice;
+}

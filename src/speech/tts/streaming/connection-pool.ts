@@ -1,0 +1,112 @@
+// A pool of the connections to one synthesiser with one key, voice and format. Calls share it: a connection is idle
+// again when the service has confirmed the end of its last utterance, and closes when it is idle for long or too old.
+
+import type { Clock, Timer } from '../../../std/clock.ts';
+
+export interface PooledConnection {
+  /** It may take one more utterance. */
+  readonly hasRoom: boolean;
+  readonly isIdle: boolean;
+  close(): void;
+}
+
+export interface ConnectionListener {
+  /** The service confirmed the end of its last utterance. */
+  onIdle(): void;
+  /** It broke, or closed itself. Exactly once, unless `close` came first. */
+  onEnd(): void;
+}
+
+export interface ConnectionPoolOptions<C extends PooledConnection> {
+  clock: Clock;
+  open(listener: ConnectionListener): C;
+  /** Before the service closes an idle connection. */
+  idleMsMax: number;
+  /** No utterance begins on an older connection. */
+  ageMsMax: number;
+}
+
+/** Of one voice in one process: 500 calls that all speak, with two utterances on each. */
+const CONNECTIONS_MAX = 256;
+/** A connection opened for a call that was not answered. */
+const UNUSED_MS_MAX = 60_000;
+
+interface Entry<C> {
+  connection: C;
+  untilMs: number;
+  idle: Timer | undefined;
+}
+
+export class ConnectionPool<C extends PooledConnection> {
+  readonly #options: ConnectionPoolOptions<C>;
+  readonly #entries = new Set<Entry<C>>();
+
+  constructor(options: ConnectionPoolOptions<C>) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** A connection with room, an idle one first; opened if there is none. Undefined when the pool is full. The caller
+   *  begins an utterance on it at once. */
+  take(): C | undefined {
+    const now = this.#options.clock.monotonicMs();
+    let found: Entry<C> | undefined;
+    for (const entry of this.#entries) {
+      if (!entry.connection.hasRoom || entry.untilMs <= now) continue;
+      found ??= entry;
+      if (!entry.connection.isIdle) continue;
+      found = entry;
+      break;
+    }
+    found ??= this.#open();
+    found?.idle?.cancel();
+    return found?.connection;
+  }
+
+  /** Opens a connection ahead, unless an idle one is there. False then, and when the pool is full. */
+  prepare(): boolean {
+    for (const { connection } of this.#entries) if (connection.isIdle) return false;
+    const entry = this.#open();
+    if (entry === undefined) return false;
+    entry.idle = this.#options.clock.after(UNUSED_MS_MAX, () => this.#discard(entry));
+    return true;
+  }
+
+  close(): void {
+    for (const entry of this.#entries) this.#discard(entry);
+  }
+
+  #open(): Entry<C> | undefined {
+    if (this.#entries.size >= CONNECTIONS_MAX) return undefined;
+    const { clock, open, ageMsMax } = this.#options;
+    const connection = open({
+      onIdle: () => this.#idle(entry),
+      onEnd: () => this.#forget(entry),
+    });
+    const untilMs = clock.monotonicMs() + ageMsMax;
+    const entry: Entry<C> = { connection, untilMs, idle: undefined };
+    this.#entries.add(entry);
+    return entry;
+  }
+
+  #idle(entry: Entry<C>): void {
+    const { clock, idleMsMax } = this.#options;
+    entry.idle?.cancel();
+    const leftMs = Math.min(idleMsMax, entry.untilMs - clock.monotonicMs());
+    if (leftMs <= 0) this.#discard(entry);
+    else entry.idle = clock.after(leftMs, () => this.#discard(entry));
+  }
+
+  #discard(entry: Entry<C>): void {
+    this.#forget(entry);
+    entry.connection.close();
+  }
+
+  #forget(entry: Entry<C>): void {
+    entry.idle?.cancel();
+    this.#entries.delete(entry);
+  }
+}

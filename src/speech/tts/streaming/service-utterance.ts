@@ -1,0 +1,109 @@
+// One utterance at a service, on our side: decodes its audio, counts its text, and reports to the listener until the
+// one end: done, failed or cancelled. It knows no protocol.
+
+import { samplesToMs } from '../../../audio/pcm.ts';
+import { serviceFaults, serviceSeconds } from '../../../metrics/metrics.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { type FaultDetails, type FaultKind, ServiceFault } from '../../service/service-fault.ts';
+import { SpeechDecoder, type TtsAudioFormat } from '../speech-decoder.ts';
+import type { UtteranceListener, WordTiming } from '../tts.ts';
+
+export interface ServiceUtteranceOptions {
+  /** As in the configuration: `elevenlabs`. */
+  service: string;
+  model: string;
+  format: TtsAudioFormat;
+  clock: Clock;
+  listener: UtteranceListener;
+}
+
+export class ServiceUtterance {
+  readonly #options: ServiceUtteranceOptions;
+  readonly #decoder: SpeechDecoder;
+  #samples = 0;
+  #firstTextAt: number | undefined;
+  #isOver = false;
+
+  constructor(options: ServiceUtteranceOptions) {
+    this.#options = options;
+    this.#decoder = new SpeechDecoder(options.format);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get hasAudio(): boolean {
+    return this.#samples > 0;
+  }
+
+  /** Audio so far. */
+  get audioMs(): number {
+    return samplesToMs(this.#samples);
+  }
+
+  /** Text goes to the service: it is billed, whether or not it is heard. */
+  pushed(text: string): void {
+    const { service, model, clock, listener } = this.#options;
+    this.#firstTextAt ??= clock.monotonicMs();
+    const amount = text.trim().length;
+    listener.onUsage?.({
+      job: 'tts',
+      service,
+      model,
+      unit: 'characters',
+      amount,
+      source: 'counted',
+    });
+  }
+
+  audio(bytes: Uint8Array): void {
+    if (this.#isOver) return;
+    const samples = this.#decoder.decode(bytes);
+    if (samples.length === 0) return;
+    if (this.#samples === 0) this.#observe('ok');
+    this.#samples += samples.length;
+    this.#options.listener.onAudio(samples);
+  }
+
+  words(words: readonly WordTiming[]): void {
+    if (!this.#isOver && words.length > 0) this.#options.listener.onWords(words);
+  }
+
+  /** The service has sent everything. Without any audio for its text that is a fault: services whose account is used
+   *  up answer so. */
+  done(): void {
+    if (this.#isOver) return;
+    if (this.#firstTextAt !== undefined && this.#samples === 0) {
+      this.fault('overload', 'no audio for the text');
+      return;
+    }
+    this.#isOver = true;
+    this.#options.listener.onDone();
+  }
+
+  fail(fault: ServiceFault): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#samples === 0) this.#observe(fault.code);
+    this.#options.listener.onError(fault);
+  }
+
+  /** Fails with a fault of this utterance alone, not of its connection. */
+  fault(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
+    if (this.#isOver) return;
+    const { service } = this.#options;
+    serviceFaults.inc({ job: 'tts', service, kind });
+    this.fail(new ServiceFault('tts', service, kind, { ...more, detail }));
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+  }
+
+  #observe(result: string): void {
+    const { service, clock } = this.#options;
+    const seconds = (clock.monotonicMs() - (this.#firstTextAt ?? clock.monotonicMs())) / 1_000;
+    serviceSeconds.observe({ kind: 'tts', service, result }, seconds);
+  }
+}

@@ -1,0 +1,104 @@
+// A synthesiser whose utterances share connections: a pool for each address that its voices need, and the interface
+// TextToSpeech on top of them.
+
+import { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import type { TtsAudioFormat } from '../speech-decoder.ts';
+import type { SpeechStream, TextToSpeech, UtteranceListener } from '../tts.ts';
+import {
+  type ConnectionListener,
+  ConnectionPool,
+  type PooledConnection,
+} from './connection-pool.ts';
+import { ServiceUtterance } from './service-utterance.ts';
+import { synthesizeByStream } from './synthesize-by-stream.ts';
+
+export interface VoiceConnection extends PooledConnection {
+  /** `voice`: as `voiceOf` gave it. */
+  open(utterance: ServiceUtterance, voice: string): SpeechStream;
+}
+
+export interface VoicePoolsOptions<C extends VoiceConnection> {
+  service: string;
+  model: string;
+  format: TtsAudioFormat;
+  means: ServiceMeans;
+  idleMsMax: number;
+  ageMsMax: number;
+  /** The service's name of a voice; of the default one for undefined. */
+  voiceOf(voice: string | undefined): string;
+  /** The websocket's address, with its query. */
+  urlOf(voice: string): string;
+  connect(url: string, listener: ConnectionListener): C;
+}
+
+const NOTHING: SpeechStream = {
+  push: () => undefined,
+  flush: () => undefined,
+  end: () => undefined,
+  cancel: () => undefined,
+};
+
+export class VoicePools<C extends VoiceConnection> {
+  readonly #options: VoicePoolsOptions<C>;
+  /** By address. Empty ones are removed, so there are no more than connections. */
+  readonly #pools = new Map<string, ConnectionPool<C>>();
+
+  constructor(options: VoicePoolsOptions<C>) {
+    this.#options = options;
+  }
+
+  textToSpeech(release: () => Promise<void> = () => Promise.resolve()): TextToSpeech {
+    const { service, model } = this.#options;
+    const stream = (voice: string | undefined, listener: UtteranceListener): SpeechStream =>
+      this.#stream(voice, listener);
+    return {
+      name: service,
+      model,
+      stream,
+      synthesize: synthesizeByStream(stream),
+      prepare: () => this.#prepare(),
+      close: async () => {
+        for (const pool of this.#pools.values()) pool.close();
+        this.#pools.clear();
+        await release();
+      },
+    };
+  }
+
+  #stream(wanted: string | undefined, listener: UtteranceListener): SpeechStream {
+    const { service, model, format, means, voiceOf, urlOf } = this.#options;
+    const { clock } = means;
+    const voice = voiceOf(wanted);
+    const connection = this.#poolOf(urlOf(voice)).take();
+    const utterance = new ServiceUtterance({ service, model, format, clock, listener });
+    if (connection !== undefined) return connection.open(utterance, voice);
+    const fault = new ServiceFault('tts', service, 'overload', {
+      detail: 'all connections of this gateway are in use',
+    });
+    clock.after(0, () => utterance.fail(fault));
+    return { ...NOTHING, cancel: () => utterance.cancel() };
+  }
+
+  /** Further calls that ring at the same time get a TCP and TLS connection each. */
+  #prepare(): void {
+    const { voiceOf, urlOf, means } = this.#options;
+    const url = urlOf(voiceOf(undefined));
+    if (!this.#poolOf(url).prepare()) means.warm.prepare(url);
+  }
+
+  #poolOf(url: string): ConnectionPool<C> {
+    const found = this.#pools.get(url);
+    if (found !== undefined) return found;
+    for (const [address, pool] of this.#pools) if (pool.isEmpty) this.#pools.delete(address);
+    const { means, idleMsMax, ageMsMax, connect } = this.#options;
+    const pool = new ConnectionPool<C>({
+      clock: means.clock,
+      idleMsMax,
+      ageMsMax,
+      open: (listener) => connect(url, listener),
+    });
+    this.#pools.set(url, pool);
+    return pool;
+  }
+}
