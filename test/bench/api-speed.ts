@@ -13,12 +13,12 @@ import { machine } from './machine.ts';
 import { runRequests } from './run-requests.ts';
 
 const CONTACTS = 100_000;
-const READS = { perSecond: 50, seconds: 10 };
+const SECONDS = 10;
 /** Of those that look through all rows: others are served beside them. */
-const LONG_READS = { perSecond: 2, seconds: 10 };
+const LONG_READS = { perSecond: 2, seconds: SECONDS };
 const LONG = ['progress', 'byNumber', 'newestOfOrganization'];
 /** Each leaves an open call behind. */
-const STARTS = { perSecond: 100, seconds: 10 };
+const STARTS = { perSecond: 100, seconds: SECONDS };
 
 const { values } = parseArgs({
   options: {
@@ -27,6 +27,8 @@ const { values } = parseArgs({
     /** Of each run. */
     events: { type: 'string', default: '0' },
     rounds: { type: 'string', default: '3' },
+    /** Lists and details per second. */
+    rate: { type: 'string', default: '50' },
     /** Names of requests; default: all. */
     only: { type: 'string' },
   },
@@ -57,7 +59,11 @@ try {
       const from = what === 'start' ? starts : 0;
       const figures = await loadApiOpenLoop(
         gateway.server,
-        what === 'start' ? STARTS : LONG.includes(what) ? LONG_READS : READS,
+        what === 'start'
+          ? STARTS
+          : LONG.includes(what)
+            ? LONG_READS
+            : { perSecond: Number(values.rate), seconds: SECONDS },
         (index) => request(from + index),
       );
       if (what === 'start') starts += 1_100;

@@ -235,16 +235,15 @@ async function change(
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** The value of `logs` with one more entry. The database counts some of its `details`. */
+/** The value of `logs` with one more entry. */
 export function logged(
   { clock }: Pick<StoreContext, 'clock'>,
   entry: Pick<CampaignLogEntry, 'event' | 'message'> & Partial<CampaignLogEntry>,
-  details: RawBuilder<unknown> = sql`'{}'::jsonb`,
 ): RawBuilder<string> {
   const whole = { at: new Date(clock.now()), level: 'info', details: null, ...entry };
   return sql`
     case when jsonb_array_length(logs) >= ${LOG_ENTRIES_MAX} then logs - 0 else logs end
-    || jsonb_build_array(${jsonText(whole)}::jsonb || ${details})`;
+    || jsonb_build_array(${jsonText(whole)}::jsonb)`;
 }
 
 const PUT_OFF = {

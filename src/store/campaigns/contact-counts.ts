@@ -1,10 +1,10 @@
 // Counts of campaigns, out of their contacts. In pieces, so that others get their turn at the database in between; a cache for completed campaigns, which do not change.
 
-import { type Kysely, sql } from 'kysely';
-import type { CampaignCounts } from '../../model/campaign.ts';
+import { sql } from 'kysely';
+import type { AttemptOutcome, CampaignCounts } from '../../model/campaign.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import type { Tables } from '../db/tables.ts';
+import { type ContactSpan, contactSpans } from './contact-spans.ts';
 
 /** Contacts of one statement, for all campaigns together: some 15 ms of the embedded engine. */
 const PIECE_ROWS_MAX = 5_000;
@@ -89,25 +89,16 @@ export class CampaignCountsCache {
 
 /** Of each of the campaigns, also without contacts. */
 async function countContacts(
-  { db }: Database,
+  context: Database,
   ids: readonly string[],
 ): Promise<Map<string, CampaignCounts>> {
-  const counts = new Map(ids.map((id) => [id, countsOf([])]));
-  const pieces = new Map<string, Piece[]>();
-  let cursors = await begins(db, ids);
-  while (cursors.length > 0) {
-    const width = Math.max(1, Math.floor(PIECE_ROWS_MAX / cursors.length));
-    for (const piece of await readPieces(db, cursors, width)) {
-      const own = pieces.get(piece.campaign_id) ?? [];
-      own.push(piece);
-      pieces.set(piece.campaign_id, own);
+  const pieces = new Map(ids.map((id) => [id, [] as Piece[]]));
+  for await (const spans of contactSpans(context, ids, PIECE_ROWS_MAX)) {
+    for (const piece of await readPieces(context, spans)) {
+      pieces.get(piece.campaign_id)?.push(piece);
     }
-    cursors = cursors
-      .map((cursor) => ({ ...cursor, after: cursor.after + width }))
-      .filter(({ after, last }) => after < last);
   }
-  for (const [id, own] of pieces) counts.set(id, countsOf(own));
-  return counts;
+  return new Map([...pieces].map(([id, own]) => [id, countsOf(own)]));
 }
 
 /** Of one campaign. */
@@ -115,24 +106,23 @@ export async function contactsStored(context: Database, campaignId: string): Pro
   return (await countContacts(context, [campaignId])).get(campaignId)?.contacts ?? 0;
 }
 
-/** Where the next piece of a campaign begins. Pieces are spans of row numbers: whatever plan the database chooses, it
- *  reads no more rows than the span has numbers. */
-interface Cursor {
-  id: string;
-  after: number;
-  /** The campaign's last row number. */
-  last: number;
-}
-
-async function begins(db: Kysely<Tables>, ids: readonly string[]): Promise<Cursor[]> {
-  const { rows } = await sql<Cursor>`
-    select of.id::text, edges.first - 1 as after, edges.last
-    from unnest(${ids}::bigint[]) as of (id), lateral (
-      select min(row_number) as first, max(row_number) as last
-      from campaign_contacts where campaign_id = of.id
-    ) as edges
-    where edges.last is not null`.execute(db);
-  return rows;
+/** Failed contacts of one campaign by the outcome of their last attempt, those outcomes alone. */
+export async function countFailed(
+  context: Database,
+  campaignId: string,
+  outcomes: readonly AttemptOutcome[],
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for await (const [span] of contactSpans(context, [campaignId], PIECE_ROWS_MAX)) {
+    if (span === undefined) break;
+    const { rows } = await sql<{ outcome: AttemptOutcome; contacts: number }>`
+      select last_outcome as outcome, count(*)::int as contacts from campaign_contacts
+      where campaign_id = ${campaignId} and row_number > ${span.after} and row_number <= ${span.to}
+        and state = 'failed' and last_outcome = any(${[...outcomes]})
+      group by last_outcome`.execute(context.db);
+    for (const { outcome, contacts } of rows) counts[outcome] = (counts[outcome] ?? 0) + contacts;
+  }
+  return counts;
 }
 
 interface Numbers {
@@ -152,19 +142,17 @@ interface Numbers {
 type Piece = Numbers & { campaign_id: string };
 
 /** A contact has the reasons of its retries; one that waits has that of its next. */
-async function readPieces(
-  db: Kysely<Tables>,
-  cursors: readonly Cursor[],
-  width: number,
-): Promise<Piece[]> {
-  const ids = cursors.map(({ id }) => id);
-  const afters = cursors.map(({ after }) => after);
+async function readPieces({ db }: Database, spans: readonly ContactSpan[]): Promise<Piece[]> {
+  const ids = spans.map(({ id }) => id);
+  const afters = spans.map(({ after }) => after);
+  const ends = spans.map(({ to }) => to);
   const retriesBy = (reason: 'busy' | 'no_answer' | 'voicemail') => sql`
     (coalesce(sum(${sql.ref(`${reason}_retries`)}), 0)
       + count(*) filter (where state = 'waiting' and retry_reason = ${sql.lit(reason)}))::int`;
   const { rows } = await sql<Piece>`
     select of.id::text as campaign_id, piece.*
-    from unnest(${ids}::bigint[], ${afters}::bigint[]) as of (id, after), lateral (
+    from unnest(${ids}::bigint[], ${afters}::bigint[], ${ends}::bigint[]) as of (id, after, "to"),
+    lateral (
       select count(*)::int as contacts,
         count(*) filter (where attempts > 0)::int as attempted,
         count(*) filter (where state = 'reached')::int as reached,
@@ -177,7 +165,7 @@ async function readPieces(
         ${retriesBy('no_answer')} as no_answer,
         ${retriesBy('voicemail')} as voicemail
       from campaign_contacts
-      where campaign_id = of.id and row_number > of.after and row_number <= of.after + ${width}::int
+      where campaign_id = of.id and row_number > of.after and row_number <= of."to"
     ) as piece`.execute(db);
   return rows;
 }

@@ -6,6 +6,7 @@ import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
+import { countFailed } from './contact-counts.ts';
 import type { RunningCampaign } from './dial-attempts.ts';
 
 /** Campaigns of one round: no server runs more, and those without a due contact cost a step or two in an index. */
@@ -109,18 +110,37 @@ const COMPLETED = {
   event: 'completed',
   message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
 };
-/** Contacts whose phone may never have rung, by the outcome of their last attempt. */
-const unheard = sql`jsonb_build_object('details', (
-  select jsonb_object_agg(last_outcome, contacts) from (
-    select last_outcome, count(*) as contacts from campaign_contacts
-    where campaign_id = campaigns.id and state = 'failed' and last_outcome = any(${[...UNHEARD]})
-    group by last_outcome) each_outcome))`;
+/** Campaigns of one round; the next takes the rest. */
+const DONE_MAX = 100;
 
-/** `running` to `completed` for all campaigns whose contacts are all done. Returns their ids. One statement.
- *  Locked rows are left for the next round: two processes never wait for each other. It compares a value with
- *  null, because `not exists` may read all contacts. */
+/** `running` to `completed` for campaigns whose contacts are all done. Returns their ids. Locked rows are left for the
+ *  next round: two processes never wait for each other. */
 export async function completeDone(context: StoreContext): Promise<string[]> {
-  const done = context.db
+  const completed: string[] = [];
+  const done = await doneCampaigns(context.db).limit(DONE_MAX).execute();
+  for (const { id } of done) {
+    // Contacts whose phone may never have rung. They do not change any more.
+    const unheard = await countFailed(context, id, UNHEARD);
+    const details = Object.keys(unheard).length === 0 ? null : unheard;
+    const row = await context.db
+      .updateTable('campaigns')
+      .set({
+        state: 'completed',
+        completed_at: new Date(context.clock.now()),
+        logs: logged(context, { ...COMPLETED, details }),
+      })
+      .where('id', 'in', doneCampaigns(context.db).where('id', '=', id).forUpdate().skipLocked())
+      .where('state', '=', 'running')
+      .returning('id')
+      .executeTakeFirst();
+    if (row !== undefined) completed.push(row.id);
+  }
+  return completed;
+}
+
+/** It compares a value with null, because `not exists` may read all contacts. */
+function doneCampaigns(db: StoreContext['db']) {
+  return db
     .selectFrom('campaigns')
     .select('id')
     .where('state', '=', 'running')
@@ -133,20 +153,5 @@ export async function completeDone(context: StoreContext): Promise<string[]> {
           .limit(1),
       'is',
       null,
-    )
-    .limit(RUNNING_MAX)
-    .forUpdate()
-    .skipLocked();
-  const rows = await context.db
-    .updateTable('campaigns')
-    .set({
-      state: 'completed',
-      completed_at: new Date(context.clock.now()),
-      logs: logged(context, COMPLETED, unheard),
-    })
-    .where('id', 'in', done)
-    .where('state', '=', 'running')
-    .returning('id')
-    .execute();
-  return rows.map(({ id }) => id);
+    );
 }

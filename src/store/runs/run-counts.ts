@@ -104,7 +104,8 @@ export async function recountDay(
   });
 }
 
-/** The day of an agent's runs that comes after this one; undefined after the last of all. */
+/** The day of an agent's runs that comes after this one, also of an agent without kept figures; undefined after the last
+ *  of all. */
 export async function dayToRecount(
   { db }: Pick<StoreContext, 'db'>,
   after: RecountedDay | undefined,
@@ -120,6 +121,12 @@ export async function dayToRecount(
         where workflow_id = ${workflowId}
           and created_at >= (${day}::date + 1)::timestamp at time zone 'UTC'
         order by created_at limit 1)
+      union all
+      (select id, first.day from workflows, lateral (
+          select (created_at at time zone 'UTC')::date as day from runs
+          where workflow_id = workflows.id order by created_at limit 1
+        ) as first
+        where id > ${workflowId} order by id limit 1)
     ) as next order by workflow_id, day limit 1`.execute(db);
   return rows[0];
 }

@@ -149,6 +149,9 @@ describe.each(engines())('many runs on %s', (engine) => {
     expect(await total()).toBe(100);
     await maintenance.step();
     expect(at.lines().filter(({ msg }) => String(msg).includes('kept number'))).toHaveLength(2);
+    await at.sql('delete from run_counts');
+    await maintenance.step();
+    expect(await total()).toBe(100);
   });
 
   it('are summed up in pieces that together are all of them', async () => {
