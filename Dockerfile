@@ -31,6 +31,7 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PATCHBAY_PORT || 8000}/live`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Running calls may finish: give `docker stop` as long as PATCHBAY_DRAIN_SECONDS (300 by default).
+# Running calls may finish: give `docker stop` as long as PATCHBAY_DRAIN_SECONDS (300 by default) and
+# PATCHBAY_DRAIN_GRACE_SECONDS (0) together.
 STOPSIGNAL SIGTERM
 CMD ["node", "dist/main.js"]

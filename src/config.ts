@@ -178,6 +178,11 @@ export const settings = z.object({
   PATCHBAY_DRAIN_SECONDS: wholeNumber(0, 3_600)
     .prefault('300')
     .describe('How long a stopping gateway lets running calls finish.'),
+  PATCHBAY_DRAIN_GRACE_SECONDS: wholeNumber(0, 600)
+    .prefault('0')
+    .describe(
+      'How long a stopping gateway still takes new calls and requests, before it drains, while `/ready` says `draining`: the time in which a load balancer notices.',
+    ),
   PATCHBAY_STALL_SECONDS: wholeNumber(0, 3_600)
     .prefault('10')
     .describe(
@@ -296,6 +301,8 @@ export interface Config {
   /** Infinite: no limit. `load` is a share. */
   loadLimits: { load: number; delayMs: number };
   drainMs: number;
+  /** Before the drain begins: still takes what comes. */
+  drainGraceMs: number;
   /** 0: no limit. */
   stallMs: number;
   /** Undefined: the scripted policy leads the conversation. */
@@ -364,6 +371,7 @@ function fromSettings(set: Settings): Config {
       delayMs: set.PATCHBAY_DELAY_LIMIT_MS || Number.POSITIVE_INFINITY,
     },
     drainMs: set.PATCHBAY_DRAIN_SECONDS * 1_000,
+    drainGraceMs: set.PATCHBAY_DRAIN_GRACE_SECONDS * 1_000,
     stallMs: set.PATCHBAY_STALL_SECONDS * 1_000,
     model:
       set.OPENAI_BASE_URL === undefined && set.OPENAI_API_KEY === undefined

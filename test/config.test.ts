@@ -59,6 +59,7 @@ describe('settings', () => {
       interruptedCallsExtra: 0,
       workers: 1,
       drainMs: 300_000,
+      drainGraceMs: 0,
       stallMs: 10_000,
       model: undefined,
       voice: 'slt',

@@ -69,6 +69,7 @@ export async function startApiProcess(
   const textChats = new TextChats({ ...deps, models: gatewayModel(llm) });
   textChats.start();
   const readiness = readinessOf(store, workers);
+  link.onNotification('leaving', () => readiness.drain());
   const api = await buildApi(
     config,
     {

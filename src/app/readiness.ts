@@ -41,7 +41,7 @@ export class Readiness {
     return reasons;
   }
 
-  /** The gateway has begun to stop. */
+  /** The gateway has begun to stop; with a grace, it still serves. */
   drain(): void {
     this.#isDraining = true;
   }

@@ -85,6 +85,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     accounts: store.accounts,
     async drain() {
       readiness.drain();
+      await new Promise<void>((resolve) => clock.after(config.drainGraceMs, resolve));
       await jobs.drain();
       await control.drain(config.drainMs);
     },

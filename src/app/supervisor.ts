@@ -59,6 +59,7 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   return {
     accounts: store.accounts,
     async stop() {
+      await supervisor.leave(config.drainGraceMs);
       await supervisor.stop(config.drainMs);
       await watchdog?.stop();
       listener?.close();

@@ -76,6 +76,8 @@ export class WorkerSupervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     const { clock, log } = options;
+  /** The gateway is about to stop, and still serves. */
+  #isLeaving = false;
     const workers = Array.from({ length: options.workers }, (_, index) => index + 1);
     this.#places = [API, ...workers].map((number) => ({
       number,
@@ -137,6 +139,14 @@ export class WorkerSupervisor {
       if (isServing) this.link.notify(number, 'drain', {});
       else child?.kill('SIGKILL');
     }
+  /** Everything is still served for `graceMs`, while the API reports that the gateway is draining. */
+  async leave(graceMs: number): Promise<void> {
+    if (graceMs === 0) return;
+    this.#isLeaving = true;
+    this.link.notify(API, 'leaving', {});
+    await new Promise<void>((resolve) => this.#options.clock.after(graceMs, resolve));
+  }
+
     await this.#until(drainMsMax + LEAVE_MS_MAX, () =>
       this.#places.every(({ child, hasDrained }) => !child || hasDrained),
     );
@@ -256,6 +266,7 @@ export class WorkerSupervisor {
 
   /** Counts ticks of its own timer, not time: while this process is blocked no heartbeat is read. */
   #watchHeartbeats(): void {
+    if (number === API && this.#isLeaving) this.link.notify(API, 'leaving', {});
     const { clock, silentMsMax, log } = this.#options;
     if (silentMsMax === 0) return;
     this.#heartbeats = clock.after(HEARTBEAT_MS, () => {
