@@ -2,6 +2,7 @@
 // role are loaded only when it is known, so that no process loads those of another.
 
 import type { ForkedProcess } from './app/node-store.ts';
+import { checkOpenFiles } from './app/open-files-check.ts';
 import { ownVersion } from './app/own-version.ts';
 import type { FirstApiKey } from './app/supervisor.ts';
 import { IpcChannel } from './cluster/ipc-channel.ts';
@@ -15,6 +16,7 @@ import { codeOf, GatewayError } from './errors/gateway-error.ts';
 import { createLog, type Log } from './log.ts';
 import { registry, setBuildInfo } from './metrics/metrics.ts';
 import { tuneGarbageCollection } from './runtime/gc-tuning.ts';
+import { openFilesMax } from './runtime/open-files.ts';
 import { reportSelfTest } from './runtime/self-test-report.ts';
 import { lowerProcessPriority, raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
@@ -68,6 +70,7 @@ async function main(): Promise<void> {
     process.exit(1);
   });
   if (forked !== undefined) return startForked(config, log, forked);
+  checkOpenFiles(openFilesMax(), log);
   // Before the start is over there is nothing to be saved. The first process of a container has to say so: the
   // kernel passes no signal on to it that it does not take.
   const started = { stop: (): Promise<void> => Promise.resolve() };

@@ -1,0 +1,18 @@
+// The limit of open files and sockets of this process (RLIMIT_NOFILE). Node raises the soft limit to the hard one at its
+// start; child processes inherit both.
+
+import { readFileSync } from 'node:fs';
+
+/** Undefined where the system does not say (not Linux), or sets none. */
+export function openFilesMax(limits: string = ownLimits()): number | undefined {
+  const soft = /^Max open files\s+(\d+)\s/m.exec(limits)?.[1];
+  return soft === undefined ? undefined : Number(soft);
+}
+
+function ownLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return ''; // No Linux.
+  }
+}
