@@ -7,6 +7,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { workerDeaths, workerKills, workersUp } from '../metrics/metrics.ts';
 import type { EntryPoint } from '../runtime/entry-point.ts';
+import { keepLastOutput } from '../runtime/last-output.ts';
 import type { ListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { RestartBackoff } from '../std/restart-backoff.ts';
@@ -29,6 +30,13 @@ const START_MS_MAX = 90_000;
 /** Time for a process to end once it has no call. Then it is killed. */
 const LEAVE_MS_MAX = 20_000;
 
+/** The end of a process's standard error that is kept. V8 names an exhausted heap before a stack trace of 3,000. */
+const WORDS_CHARACTERS_MAX = 8_000;
+/** From the end of a process to the end of its output, which another process could keep open. */
+const WORDS_MS_MAX = 1_000;
+/** V8's message before it aborts the process. */
+const HEAP_LIMIT = /heap out of memory|heap limit/;
+
 /** A process to keep running, whichever instance runs now. */
 interface Place {
   number: number;
@@ -45,8 +53,8 @@ interface Place {
   late: Timer | undefined;
 }
 
-/** How a process ended, or why there is none. */
-type Death = { code: number | null; signal: string | null } | { err: Error };
+/** How a process ended, with the end of its standard error; or why there is none. */
+type Death = { code: number | null; signal: string | null; words: string } | { err: Error };
 
 export interface SupervisorOptions {
   /** Call workers. At least one. */
@@ -68,6 +76,8 @@ export class WorkerSupervisor {
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   /** Of the gateway, once its database is open. */
   #epoch: string | undefined;
+  /** The gateway is about to stop, and still serves. */
+  #isLeaving = false;
   /** Called when anything about a process has changed. */
   #watchers = new Set<() => void>();
   #deliver: IpcTransport['onMessage'] = () => undefined;
@@ -76,8 +86,6 @@ export class WorkerSupervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     const { clock, log } = options;
-  /** The gateway is about to stop, and still serves. */
-  #isLeaving = false;
     const workers = Array.from({ length: options.workers }, (_, index) => index + 1);
     this.#places = [API, ...workers].map((number) => ({
       number,
@@ -131,14 +139,6 @@ export class WorkerSupervisor {
     this.#watchHeartbeats();
   }
 
-  /** Lets running calls finish, then ends all processes. `drainMsMax` is the longest drain of a worker. */
-  async stop(drainMsMax: number): Promise<void> {
-    this.#phase = 'stopping';
-    for (const { number, restart, child, isServing } of this.#places) {
-      restart?.cancel();
-      if (isServing) this.link.notify(number, 'drain', {});
-      else child?.kill('SIGKILL');
-    }
   /** Everything is still served for `graceMs`, while the API reports that the gateway is draining. */
   async leave(graceMs: number): Promise<void> {
     if (graceMs === 0) return;
@@ -147,6 +147,14 @@ export class WorkerSupervisor {
     await new Promise<void>((resolve) => this.#options.clock.after(graceMs, resolve));
   }
 
+  /** Lets running calls finish, then ends all processes. `drainMsMax` is the longest drain of a worker. */
+  async stop(drainMsMax: number): Promise<void> {
+    this.#phase = 'stopping';
+    for (const { number, restart, child, isServing } of this.#places) {
+      restart?.cancel();
+      if (isServing) this.link.notify(number, 'drain', {});
+      else child?.kill('SIGKILL');
+    }
     await this.#until(drainMsMax + LEAVE_MS_MAX, () =>
       this.#places.every(({ child, hasDrained }) => !child || hasDrained),
     );
@@ -177,9 +185,14 @@ export class WorkerSupervisor {
     const died = (how: Death): void => {
       if (place.child === child) this.#died(place, how);
     };
+    const words = keepLastOutput(child.stderr, {
+      charactersMax: WORDS_CHARACTERS_MAX,
+      onText: (text) => void process.stderr.write(text),
+    });
     child.on('message', (text: unknown, handle: unknown) => {
       // A dead process's last messages must not be attributed to its successor.
-      if (place.child === child) this.#forward(place, text, handleOf(handle));
+      const hasExited = child.exitCode !== null || child.signalCode !== null;
+      if (place.child === child && !hasExited) this.#forward(place, text, handleOf(handle));
       else closeHandle(handleOf(handle));
     });
     child.on('error', (err) => {
@@ -187,7 +200,15 @@ export class WorkerSupervisor {
         died({ err }); // The process did not start: no `exit` event follows.
       else child.kill('SIGKILL');
     });
-    child.once('exit', (code, signal) => died({ code, signal }));
+    const ended = (code: number | null, signal: string | null): void =>
+      died({ code, signal, words: words() });
+    child.once('exit', (code, signal) => {
+      const late = this.#options.clock.after(WORDS_MS_MAX, () => ended(code, signal));
+      child.once('close', () => {
+        late.cancel();
+        ended(code, signal);
+      });
+    });
   }
 
   /** The process waits for it before it opens the database. */
@@ -208,7 +229,7 @@ export class WorkerSupervisor {
       return fork(entry.path, role, {
         execArgv: entry.execArgv,
         serialization: 'advanced',
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       });
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
@@ -245,6 +266,7 @@ export class WorkerSupervisor {
     const facts = { worker: processName(number), pid: place?.child?.pid };
     this.#options.log.info(facts, 'a worker serves');
     place?.pause.noteHealthy();
+    if (number === API && this.#isLeaving) this.link.notify(API, 'leaving', {});
     this.#change(number, { isServing: true });
   }
 
@@ -256,8 +278,13 @@ export class WorkerSupervisor {
     this.link.peerLost(number);
     for (const other of this.#places) this.link.notify(other.number, 'gone', { worker: number });
     if (this.#phase === 'stopping') return;
-    workerDeaths.inc();
-    log.error({ worker: processName(number), ...how }, 'a worker died');
+    const reason = reasonOf(how);
+    workerDeaths.inc({ reason });
+    const { words, ...facts } = 'words' in how ? how : { ...how, words: '' };
+    log.error(
+      { worker: processName(number), reason, ...facts, 'pii.words': words },
+      'a worker died',
+    );
     if (this.#phase === 'starting') return;
     place.restart = clock.after(place.pause.nextDelayMs(), () => {
       if (this.#phase === 'serving') this.#run(place);
@@ -266,7 +293,6 @@ export class WorkerSupervisor {
 
   /** Counts ticks of its own timer, not time: while this process is blocked no heartbeat is read. */
   #watchHeartbeats(): void {
-    if (number === API && this.#isLeaving) this.link.notify(API, 'leaving', {});
     const { clock, silentMsMax, log } = this.#options;
     if (silentMsMax === 0) return;
     this.#heartbeats = clock.after(HEARTBEAT_MS, () => {
@@ -317,6 +343,12 @@ export class WorkerSupervisor {
       look();
     });
   }
+}
+
+function reasonOf(how: Death): 'heap_limit' | 'signal' | 'exit' | 'not_started' {
+  if ('err' in how) return 'not_started';
+  if (HEAP_LIMIT.test(how.words)) return 'heap_limit';
+  return how.signal === null ? 'exit' : 'signal';
 }
 
 /** The number of the process that its arguments name; undefined: the first process. */

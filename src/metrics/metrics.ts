@@ -358,7 +358,8 @@ export const workersUp = new Gauge({
 });
 export const workerDeaths = new Counter({
   name: 'patchbay_worker_deaths_total',
-  help: 'Worker and API processes that died and were started again',
+  help: 'Worker and API processes that died and were started again, by reason: heap_limit, signal, exit, not_started',
+  labelNames: ['reason'] as const,
   registers,
 });
 export const workerKills = new Counter({

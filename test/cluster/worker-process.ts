@@ -17,6 +17,9 @@ const epoch = gatewayEpoch(link);
 let known: string | null = null;
 link.onRequest('who', async () => ({ number, pid: process.pid, epoch: known }));
 link.onRequest('ask', async (to) => link.request(Number(to), 'who', {}, 5_000));
+link.onRequest('fill', async () => {
+  for (const kept: object[] = []; ; ) kept.push(Array.from({ length: 1_000 }, () => ({})));
+});
 link.onRequest('never', () => new Promise(() => undefined));
 acceptHandedOffSocket(link, (request, socket) => socket.end(`${number} has ${request.url}`));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);

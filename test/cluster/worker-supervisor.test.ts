@@ -16,6 +16,8 @@ import { quietLog } from '../fakes/quiet-log.ts';
 
 const entry = entryPoint('./worker-process.ts', import.meta.url);
 const POLL = { timeout: 15_000 };
+/** A process loads its sources through tsx. */
+const LOADED_MS_MAX = 30_000;
 const EPOCH = Promise.resolve('7');
 const who = z.object({ number: z.number(), pid: z.number() });
 const whoAndEpoch = who.extend({ epoch: z.string().nullable() });
@@ -26,9 +28,15 @@ afterEach(() => {
   supervisor.kill();
 });
 
-function supervised(workers: number, silentMsMax = 0) {
+function supervised(workers: number, silentMsMax = 0, flags: string[] = []) {
   const { log, lines } = quietLog();
-  supervisor = new WorkerSupervisor({ workers, entry, silentMsMax, clock, log });
+  supervisor = new WorkerSupervisor({
+    workers,
+    entry: { ...entry, execArgv: [...entry.execArgv, ...flags] },
+    silentMsMax,
+    clock,
+    log,
+  });
   return {
     lines,
     ask: (to: number, topic: string, body: unknown = {}) =>
@@ -206,6 +214,26 @@ describe('several workers', () => {
   }, 60_000);
 });
 
+describe('a process whose heap is exhausted', () => {
+  it('is named with that reason, and started again', async () => {
+    const { ask, lines } = supervised(1, 0, ['--max-old-space-size=64']);
+    await supervisor.start(EPOCH);
+    const first = who.parse(await ask(1, 'who'));
+    await expect(supervisor.link.request(1, 'fill', {}, 60_000)).rejects.toMatchObject({
+      code: 'WORKER_GONE',
+    });
+    expect(lines().filter(({ msg }) => msg === 'a worker died')).toMatchObject([
+      { worker: '1', reason: 'heap_limit', signal: 'SIGABRT' },
+    ]);
+    await expect
+      .poll(async () => {
+        const again = who.safeParse(await ask(1, 'who').catch(() => undefined));
+        return again.success && again.data.pid !== first.pid;
+      }, POLL)
+      .toBe(true);
+  }, 120_000);
+});
+
 describe('a process without a heartbeat', () => {
   it('is killed, counted and started again', async () => {
     const { ask, lines } = supervised(1, 3_000);
@@ -232,7 +260,7 @@ describe('processes that are started while the database opens', () => {
     const { ask, lines } = supervised(1);
     let open: (epoch: string) => void = () => undefined;
     const started = supervisor.start(new Promise((resolve) => (open = resolve)));
-    const before = whoAndEpoch.parse(await ask(1, 'who'));
+    const before = whoAndEpoch.parse(await supervisor.link.request(1, 'who', {}, LOADED_MS_MAX));
     expect(before.epoch).toBeNull();
     expect(lines().filter(({ msg }) => msg === 'a worker serves')).toEqual([]);
     open('7');
@@ -249,11 +277,11 @@ describe('processes that are started while the database opens', () => {
   }, 60_000);
 
   it('are killed if it does not open, and its error is the one of the start', async () => {
-    const { ask } = supervised(1);
+    supervised(1);
     let fail: (error: Error) => void = () => undefined;
     const epoch = new Promise<string>((_, reject) => (fail = reject));
     const started = supervisor.start(epoch);
-    const { pid } = who.parse(await ask(1, 'who'));
+    const { pid } = who.parse(await supervisor.link.request(1, 'who', {}, LOADED_MS_MAX));
     fail(new GatewayError('STORE_LOCKED', { folder: '/data' }));
     await expect(started).rejects.toMatchObject({ code: 'STORE_LOCKED' });
     await expect.poll(() => isAlive(pid), POLL).toBe(false);

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
+import { keepLastOutput } from '../../runtime/last-output.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { isObject } from '../../std/json.ts';
 import { RestartBackoff } from '../../std/restart-backoff.ts';
@@ -110,7 +111,7 @@ export class EmbeddedDatabase {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child = child;
-    const words = lastWords(child);
+    const words = keepLastOutput(child.stderr, { charactersMax: LAST_WORDS_CHARACTERS_MAX });
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined = this.#options.clock.after(START_MS_MAX, () => {
         child.kill('SIGKILL');
@@ -204,14 +205,4 @@ function refusalIn(message: unknown): GatewayError | undefined {
   }
   if (message['code'] === 'STORE_NOT_DURABLE') return new GatewayError('STORE_NOT_DURABLE');
   return undefined;
-}
-
-/** Keeps the end of what the process writes to its standard error. */
-function lastWords(child: ChildProcess): () => string {
-  let words = '';
-  child.stderr?.setEncoding('utf8');
-  child.stderr?.on('data', (text: string) => {
-    words = (words + text).slice(-LAST_WORDS_CHARACTERS_MAX);
-  });
-  return () => words.trim();
 }
