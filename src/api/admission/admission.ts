@@ -19,11 +19,11 @@ const SENDING_MS_MAX = 10_000;
 export const ROOMS: Readonly<Record<RoomName, RoomLimits>> = {
   // The event loop and the embedded engine do one thing at a time: more at once are not served sooner. One
   // organization leaves some for the next.
-  ordinary: { max: 16, ofNameMax: 12, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 5_000 },
+  ordinary: { max: 16, ofNameMax: 12, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 10_000 },
   heavy: { max: 3, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 6, waitMsMax: 10_000 },
   // Each is a thread and up to 10 MB.
   file: { max: 4, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 4, waitMsMax: 30_000 },
-  outside: { max: 256, ofNameMax: 64, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 5_000 },
+  outside: { max: 256, ofNameMax: 64, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 10_000 },
   outsideLarge: { max: 64, ofNameMax: 2, waitingMax: 64, waitingOfNameMax: 8, waitMsMax: 10_000 },
 };
 
