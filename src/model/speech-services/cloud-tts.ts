@@ -5,6 +5,8 @@ import { z } from 'zod';
 const apiKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const language = z.string().min(2).max(35).optional().describe('BCP 47, such as en or de.');
 
+const baseUrl = z.url({ protocol: /^https?$/ });
+
 const elevenlabs = z
   .object({
     provider: z.literal('elevenlabs'),
@@ -24,10 +26,7 @@ const elevenlabs = z
         allow_custom_input: true,
       }),
     speed: z.number().min(0.1).max(2).default(1).describe('The service takes 0.7 to 1.2.'),
-    base_url: z
-      .url({ protocol: /^https?$/ })
-      .default('https://api.elevenlabs.io')
-      .describe('A residency host, if any.'),
+    base_url: baseUrl.default('https://api.elevenlabs.io').describe('A residency host, if any.'),
     language,
     stability: z.number().min(0).max(1).default(0.5),
     similarity_boost: z.number().min(0).max(1).default(0.75),
@@ -36,4 +35,28 @@ const elevenlabs = z
   })
   .describe('ElevenLabs. Many languages, word times, µ-law at 8 kHz.');
 
-export const cloudTtsServices = { elevenlabs } as const;
+const cartesia = z
+  .object({
+    provider: z.literal('cartesia'),
+    api_key: apiKey,
+    model: z
+      .string()
+      .min(1)
+      .default('sonic-3.5')
+      .meta({ examples: ['sonic-3.5', 'sonic-3'], allow_custom_input: true }),
+    voice: z
+      .string()
+      .min(1)
+      .default('3faa81ae-d3d8-4ab1-9e44-e50e46d33c30')
+      .describe("A voice's id.")
+      .meta({ allow_custom_input: true }),
+    speed: z.number().min(0.6).max(1.5).optional(),
+    volume: z.number().min(0.5).max(2).optional(),
+    language,
+    emotion: z.string().min(1).max(50).optional(),
+    pronunciation_dict_id: z.string().min(1).max(100).optional(),
+    base_url: baseUrl.optional(),
+  })
+  .describe('Cartesia Sonic. Many languages, word times, µ-law at 8 kHz.');
+
+export const cloudTtsServices = { elevenlabs, cartesia } as const;

@@ -1,0 +1,189 @@
+// Cartesia's text-to-speech websocket, strict: unknown fields, changed fields within a context, an empty first transcript
+// and a closed context are refused in the service's form. Records everything.
+// Written from the vendor's API reference, version 2026-03-01.
+
+import { z } from 'zod';
+import type { Clock } from '../../src/std/clock.ts';
+import { ScriptedVoice, type VoiceFaults, type VoicePiece } from './scripted-voice.ts';
+import {
+  type Refusal,
+  type ServiceConnection,
+  type SocketService,
+  startSocketService,
+} from './service-socket.ts';
+
+export interface CartesiaServer extends SocketService {
+  faults: VoiceFaults & { refuse?: Refusal };
+  contexts: { id: string; text: string; fields: Record<string, unknown>; state: string }[];
+  errors: string[];
+  /** Close codes of the client. */
+  closes: number[];
+}
+
+const TEXT = z.strictObject({
+  model_id: z.string(),
+  transcript: z.string(),
+  voice: z.strictObject({ mode: z.literal('id'), id: z.string() }),
+  language: z.string().optional(),
+  context_id: z.string(),
+  continue: z.boolean(),
+  max_buffer_delay_ms: z.int().min(0).max(5_000).optional(),
+  output_format: z.strictObject({
+    container: z.literal('raw'),
+    encoding: z.literal('pcm_mulaw'),
+    sample_rate: z.literal(8_000),
+  }),
+  add_timestamps: z.boolean().optional(),
+  use_normalized_timestamps: z.boolean().optional(),
+  generation_config: z
+    .strictObject({
+      speed: z.number().min(0.6).max(1.5).optional(),
+      volume: z.number().min(0.5).max(2).optional(),
+      emotion: z.string().optional(),
+    })
+    .optional(),
+  pronunciation_dict_id: z.string().optional(),
+});
+type Text = z.infer<typeof TEXT>;
+const CANCEL = z.strictObject({ context_id: z.string(), cancel: z.literal(true) });
+
+export async function startCartesia(options: {
+  clock: Clock;
+  key: string;
+  faults?: CartesiaServer['faults'];
+}): Promise<CartesiaServer> {
+  const { clock, key } = options;
+  const service = await startSocketService({
+    refuse: ({ headers, url }) => {
+      if (server.faults.refuse !== undefined) return server.faults.refuse;
+      if (headers['x-api-key'] !== key)
+        return { status: 401, body: '{"message":"Invalid API key"}' };
+      if (headers['cartesia-version'] !== '2026-03-01') {
+        return { status: 400, body: '{"message":"Unknown version"}' };
+      }
+      return url === '/tts/websocket' ? undefined : { status: 404, body: 'Not found' };
+    },
+    onConnection: (connection) => serve(connection),
+  });
+  const server: CartesiaServer = Object.assign(service, {
+    faults: options.faults ?? {},
+    contexts: [],
+    errors: [],
+    closes: [],
+  });
+
+  function serve({ socket }: ServiceConnection): void {
+    const open = new Map<string, { voice: ScriptedVoice; record: CartesiaServer['contexts'][0] }>();
+    const over = new Set<string>();
+    socket.on('close', (code) => server.closes.push(code));
+    const refuse = (id: string | undefined, words: string): void => {
+      server.errors.push(words);
+      send({
+        type: 'error',
+        ...(id !== undefined && { context_id: id }),
+        status_code: 400,
+        error_code: 'invalid_request',
+        title: 'Invalid request',
+        message: words,
+        done: true,
+      });
+    };
+    const send = (message: unknown): void => socket.send(JSON.stringify(message));
+    const begin = (id: string, fields: Record<string, unknown>) => {
+      const record = { id, text: '', fields, state: 'open' };
+      const late: unknown[] = [];
+      const voice = new ScriptedVoice({
+        clock,
+        format: 'ulaw8',
+        faults: server.faults,
+        onPiece(piece) {
+          const chunk = { type: 'chunk', data: piece.audio.toString('base64') };
+          const messages = orderOf(server.faults, timesOf(piece), { ...chunk, done: false });
+          for (const message of messages.now)
+            send({ ...message, context_id: id, status_code: 206 });
+          late.push(...messages.late);
+        },
+        onFailure(failure) {
+          if (failure !== 'quota') {
+            socket.close(failure, 'gone');
+            return;
+          }
+          send({
+            type: 'error',
+            context_id: id,
+            status_code: 402,
+            error_code: 'quota_exceeded',
+            title: 'Out of credits',
+            message: 'You have used all credits.',
+          });
+        },
+        onDone() {
+          record.state = 'done';
+          open.delete(id);
+          over.add(id);
+          for (const times of late) send({ ...(times as object), context_id: id });
+          send({ type: 'flush_done', context_id: id, flush_done: true, status_code: 206 });
+          send({ type: 'done', context_id: id, done: true, status_code: 200 });
+        },
+      });
+      const context = { voice, record };
+      open.set(id, context);
+      server.contexts.push(record);
+      return context;
+    };
+    const cancel = (id: string): void => {
+      const context = open.get(id);
+      if (context === undefined) return;
+      context.record.state = 'cancelled';
+      context.voice.stop();
+      context.voice.end();
+    };
+    const speak = ({ transcript, continue: goesOn, context_id: id, ...fields }: Text): void => {
+      if (over.has(id)) {
+        refuse(id, 'Context has closed');
+        return;
+      }
+      if (!open.has(id) && !/[\p{L}\p{N}]/u.test(transcript)) {
+        refuse(id, 'Transcript is empty');
+        return;
+      }
+      const context = open.get(id) ?? begin(id, fields);
+      if (JSON.stringify(context.record.fields) !== JSON.stringify(fields)) {
+        refuse(id, 'Context has closed: fields changed');
+        return;
+      }
+      context.record.text += transcript;
+      context.voice.speak(transcript);
+      if (!goesOn) context.voice.end();
+    };
+    socket.on('message', (data: Buffer) => {
+      const message: unknown = JSON.parse(data.toString());
+      const cancelled = CANCEL.safeParse(message);
+      const text = TEXT.safeParse(message);
+      if (cancelled.success) cancel(cancelled.data.context_id);
+      else if (text.success) speak(text.data);
+      else refuse(undefined, 'extra or wrong fields');
+    });
+  }
+  return server;
+}
+
+type Typed = Record<string, unknown>;
+
+function orderOf({ words = 'with' }: VoiceFaults, times: Typed, chunk: Typed) {
+  if (words === 'never') return { now: [chunk], late: [] };
+  if (words === 'after') return { now: [chunk], late: [times] };
+  return { now: words === 'before' ? [times, chunk] : [chunk, times], late: [] };
+}
+
+/** Seconds from the begin of the context. */
+function timesOf({ words }: VoicePiece): Typed {
+  return {
+    type: 'timestamps',
+    word_timestamps: {
+      words: words.map(({ word }) => word),
+      start: words.map(({ startMs }) => startMs / 1_000),
+      end: words.map(({ endMs }) => endMs / 1_000),
+    },
+  };
+}
