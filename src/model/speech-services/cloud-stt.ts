@@ -79,6 +79,50 @@ const deepgram = z
     provider_docs_url: 'https://developers.deepgram.com',
   });
 
+const assemblyai = z
+  .object({
+    provider: z.literal('assemblyai'),
+    api_key: secretKey,
+    model: z
+      .string()
+      .min(1)
+      .default('u3-rt-pro')
+      .meta({
+        description: 'The service decides when the caller has finished.',
+        examples: [
+          'u3-rt-pro',
+          'universal-streaming-english',
+          'universal-streaming-multilingual',
+          'universal-3-5-pro',
+        ],
+        allow_custom_input: true,
+      }),
+    language: z
+      .string()
+      .min(1)
+      .default('en')
+      .meta({ examples: ['en', 'es', 'de', 'fr', 'pt', 'it'] }),
+    base_url: address,
+    keyterms,
+    format_turns: z
+      .boolean()
+      .optional()
+      .describe(
+        'Punctuation from the universal-streaming models, which takes longer. Default: no.',
+      ),
+    end_of_turn_confidence_threshold: z.number().min(0).max(1).optional(),
+    min_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
+    max_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
+    extra_query: extraQuery,
+  })
+  .meta({
+    title: 'AssemblyAI',
+    description: 'Recognises free speech in six languages, by universal streaming.',
+    provider_docs_url: 'https://www.assemblyai.com/docs',
+  });
+
 export type DeepgramSettings = z.output<typeof deepgram>;
 
-export const cloudSttServices = { deepgram } as const;
+export type AssemblyAiSettings = z.output<typeof assemblyai>;
+
+export const cloudSttServices = { deepgram, assemblyai } as const;

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import type { SttSettings, sttServices } from '../../model/speech-services/stt.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
+import { createAssemblyAi } from './assemblyai/assemblyai.ts';
 import { createDeepgram } from './deepgram/deepgram.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
@@ -38,4 +39,4 @@ export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
 
 const create: {
   [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
-} = { deepgram: createDeepgram, vosk: createVosk };
+} = { assemblyai: createAssemblyAi, deepgram: createDeepgram, vosk: createVosk };

@@ -7,9 +7,8 @@ import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
-import { NO_WORDS } from '../joined-words.ts';
-import { OwedFinals } from '../owed-finals.ts';
 import { RecognizerSocket } from '../recognizer-socket.ts';
+import { ServiceTurns } from '../service-turns.ts';
 import { StreamTime } from '../stream-time.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import { FluxConfiguration, type FluxThresholds } from './flux-configuration.ts';
@@ -17,8 +16,6 @@ import { FluxConfiguration, type FluxThresholds } from './flux-configuration.ts'
 const PACKET_MS = 80;
 /** Within a turn the service sends a message every 250 ms. */
 const TURN_INFO_MS_MAX = 2_500;
-/** After ForceEndTurn. */
-const FINAL_MS_MAX = 1_000;
 /** Words that are in flight when the end is forced without an open turn. */
 const IN_FLIGHT_MS_MAX = 400;
 /** Without audio in a turn, its end never comes: silence is sent instead. */
@@ -51,17 +48,10 @@ export interface FluxOptions {
 export class FluxRecognizer implements Recognizer {
   readonly #options: FluxOptions;
   readonly #socket: RecognizerSocket;
-  readonly #owed: OwedFinals;
+  readonly #turns: ServiceTurns;
   readonly #configuration: FluxConfiguration;
-  /** The open turn. */
-  #turn: { index: number; words: RecognizedWords } | undefined;
-  /** The last turn that has ended; a repeated end counts once. */
-  #endedIndex = -1;
-  #mustForce = false;
-  /** Milliseconds of the stream up to the last `finalize`, and up to the last message. */
+  /** Milliseconds of the stream up to the last `finalize`. */
   #askedMs = 0;
-  #coveredMs = 0;
-  #inFlight: Timer | undefined;
   #gap: Timer | undefined;
   #hadAudio = false;
   readonly #time = new StreamTime();
@@ -69,10 +59,12 @@ export class FluxRecognizer implements Recognizer {
   constructor(options: FluxOptions) {
     this.#options = options;
     const { means, model, key, url, listener } = options;
-    this.#owed = new OwedFinals({
+    this.#turns = new ServiceTurns({
       clock: means.clock,
-      afterMs: FINAL_MS_MAX,
-      onOverdue: () => this.#overdue(),
+      listener,
+      inFlightMsMax: IN_FLIGHT_MS_MAX,
+      force: () => this.#socket.send({ type: 'ForceEndTurn' }),
+      fail: () => this.#socket.fail('timeout', 'no answer to ForceEndTurn'),
     });
     this.#socket = new RecognizerSocket({
       ...{ means, model, url, listener },
@@ -96,7 +88,7 @@ export class FluxRecognizer implements Recognizer {
   push(frame: Int16Array): void {
     this.#hadAudio = true;
     this.#socket.push(frame);
-    if (this.#turn !== undefined) this.#socket.expectAnswer(TURN_INFO_MS_MAX);
+    if (this.#turns.isOpen) this.#socket.expectAnswer(TURN_INFO_MS_MAX);
   }
 
   speechStarted(): void {
@@ -110,15 +102,8 @@ export class FluxRecognizer implements Recognizer {
   finalize(): void {
     if (this.#socket.hasEnded) return;
     this.#askedMs = this.#socket.pushedMs;
-    this.#owed.ask();
     this.#socket.flush();
-    if (this.#turn !== undefined) {
-      this.#force();
-      return;
-    }
-    this.#mustForce = true;
-    const { clock } = this.#options.means;
-    this.#inFlight ??= clock.after(IN_FLIGHT_MS_MAX, () => this.#nothingSaid());
+    this.#turns.finalize();
   }
 
   expect(expectation: ExpectedInput): void {
@@ -136,6 +121,7 @@ export class FluxRecognizer implements Recognizer {
   }
 
   #message(message: Record<string, unknown>): void {
+    this.#turns.alive();
     switch (message['type']) {
       case 'TurnInfo': {
         const parsed = turnInfo.safeParse(message);
@@ -159,80 +145,23 @@ export class FluxRecognizer implements Recognizer {
   }
 
   #turnInfo(info: TurnInfo): void {
-    if (info.turn_index <= this.#endedIndex) return;
     const words = wordsOf(info, this.#time);
-    this.#coveredMs = (info.audio_window_end ?? 0) * 1_000;
-    // The end of the open turn was lost.
-    if (this.#turn !== undefined && info.turn_index > this.#turn.index) {
-      this.#ended(this.#turn.index, this.#turn.words);
+    const wasOpen = this.#turns.isOpen;
+    if (info.event === 'EndOfTurn') this.#turns.end(info.turn_index, words);
+    else this.#turns.update(info.turn_index, words);
+    if (info.event === 'EagerEndOfTurn') this.#turns.hint('eager-end', words);
+    else if (info.event === 'TurnResumed') this.#turns.hint('resumed', words);
+    if (!wasOpen && this.#turns.isOpen) {
+      this.#hadAudio = true;
+      this.#awaitAudio();
     }
-    if (info.event === 'EndOfTurn') this.#ended(info.turn_index, words);
-    else this.#progress(info, words);
-  }
-
-  #progress(info: TurnInfo, words: RecognizedWords): void {
-    if (info.event === 'StartOfTurn' || (info.event === 'Update' && words.text !== '')) {
-      this.#started(info.turn_index, words);
-    } else if (this.#turn === undefined && this.#coveredMs >= this.#askedMs) {
-      this.#nothingSaid();
-    }
-    if (this.#turn !== undefined && words.text !== this.#turn.words.text) {
-      this.#turn.words = words;
-      if (words.text !== '') this.#options.listener.onPartial(words);
-    }
-    const turn = info.event === 'EagerEndOfTurn' ? 'eager-end' : 'resumed';
-    if (turn === 'eager-end' || info.event === 'TurnResumed') {
-      this.#options.listener.onTurn?.(turn, words);
-    }
-  }
-
-  #started(index: number, words: RecognizedWords): void {
-    if (this.#turn !== undefined) return;
-    this.#turn = { index, words: NO_WORDS };
-    this.#hadAudio = true;
-    this.#awaitAudio();
-    this.#options.listener.onTurn?.('started', words);
-    if (this.#mustForce) this.#force();
-  }
-
-  #ended(index: number, words: RecognizedWords): void {
-    this.#turn = undefined;
-    this.#endedIndex = index;
-    this.#owed.answer();
-    this.#options.listener.onFinal(words);
-    this.#options.listener.onTurn?.('ended', words);
-    // Answers to further demands are contained in this one.
-    while (this.#owed.answer()) this.#options.listener.onFinal(NO_WORDS);
-    this.#cancelForce();
-  }
-
-  /** Only in an open turn: without one, the service ignores it. */
-  #force(): void {
-    this.#cancelForce();
-    this.#socket.send({ type: 'ForceEndTurn' });
-  }
-
-  /** The service has processed the audio, and no turn has started. */
-  #nothingSaid(): void {
-    this.#cancelForce();
-    while (this.#owed.answer()) this.#options.listener.onFinal(NO_WORDS);
-  }
-
-  #cancelForce(): void {
-    this.#mustForce = false;
-    this.#inFlight?.cancel();
-    this.#inFlight = undefined;
-  }
-
-  #overdue(): void {
-    if (this.#turn === undefined) this.#nothingSaid();
-    else this.#socket.fail('timeout', 'no answer to ForceEndTurn');
+    if ((info.audio_window_end ?? 0) * 1_000 >= this.#askedMs) this.#turns.nothingSaid();
   }
 
   #awaitAudio(): void {
     this.#gap?.cancel();
     this.#gap = this.#options.means.clock.after(GAP_MS, () => {
-      if (this.#turn === undefined) return;
+      if (!this.#turns.isOpen) return;
       if (!this.#hadAudio) {
         this.#time.inserted(this.#socket.pushedMs, GAP_MS);
         this.#socket.push(new Int16Array(GAP_MS * 8));
@@ -243,12 +172,10 @@ export class FluxRecognizer implements Recognizer {
   }
 
   #stop(): void {
-    this.#owed.close();
-    this.#cancelForce();
+    this.#turns.close();
     this.#configuration.close();
     this.#gap?.cancel();
     this.#gap = undefined;
-    this.#turn = undefined;
   }
 }
 

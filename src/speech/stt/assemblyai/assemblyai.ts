@@ -1,0 +1,117 @@
+// AssemblyAI's universal streaming as a recogniser. The service decides when a turn is over, and the gateway may force
+// the end. It bills the time from Begin to Terminate.
+// Source: AssemblyAI API reference, "Streaming API v3".
+
+import type { AssemblyAiSettings } from '../../../model/speech-services/cloud-stt.ts';
+import type { FaultKind } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { vocabulary } from '../expected-vocabulary.ts';
+import { serviceUrl } from '../service-url.ts';
+import type { SpeechToText, SttCapabilities } from '../stt.ts';
+import { AssemblyAiRecognizer } from './assemblyai-recognizer.ts';
+
+/** What is AssemblyAI's, and may change without notice. */
+const assemblyAiSettings = {
+  url: 'wss://streaming.assemblyai.com',
+  path: '/v3/ws',
+  /** These give text without punctuation first, and formatted text in a second message on demand. */
+  formattingModels: /^universal-streaming/,
+  englishModel: 'universal-streaming-english',
+  keytermsMax: 100,
+  sessionMsMax: 3 * 3_600_000,
+};
+
+const capabilities: SttCapabilities = {
+  interimWords: true,
+  finalMsP99: 420,
+  finalize: 'answered',
+  ownTurns: 'ends',
+  sessionMsMax: assemblyAiSettings.sessionMsMax,
+};
+
+export function createAssemblyAi(settings: AssemblyAiSettings, means: ServiceMeans): SpeechToText {
+  const url = serviceUrl(settings.base_url ?? assemblyAiSettings.url, assemblyAiSettings.path);
+  const formats = assemblyAiSettings.formattingModels.test(settings.model);
+  return {
+    name: 'assemblyai',
+    model: settings.model,
+    capabilities,
+    open(expectation, listener) {
+      const keyterms = (next: typeof expectation) =>
+        vocabulary(settings.keyterms ?? [], next, assemblyAiSettings.keytermsMax);
+      const known = keyterms(expectation);
+      return new AssemblyAiRecognizer({
+        means,
+        model: settings.model,
+        key: settings.api_key,
+        url: `${url}?${queryOf(settings, formats, known)}`,
+        listener,
+        keyterms,
+        known,
+        awaitsFormat: formats && settings.format_turns === true,
+        kindOfClose,
+      });
+    },
+    prepare: () => means.warm.prepare(url),
+    close: () => Promise.resolve(),
+  };
+}
+
+function queryOf(
+  settings: AssemblyAiSettings,
+  formats: boolean,
+  keyterms: readonly string[],
+): URLSearchParams {
+  const query = new URLSearchParams({
+    sample_rate: '8000',
+    encoding: 'pcm_mulaw',
+    speech_model: settings.model,
+  });
+  if (formats) query.set('format_turns', String(settings.format_turns ?? false));
+  if (settings.model !== assemblyAiSettings.englishModel) {
+    query.set('language_code', settings.language);
+  }
+  const turns = [
+    'end_of_turn_confidence_threshold',
+    'min_turn_silence',
+    'max_turn_silence',
+  ] as const;
+  for (const name of turns) {
+    const value = settings[name];
+    if (value !== undefined) query.set(name, String(value));
+  }
+  if (keyterms.length > 0) query.set('keyterms_prompt', JSON.stringify(keyterms));
+  for (const [name, value] of Object.entries(settings.extra_query ?? {})) query.set(name, value);
+  return query;
+}
+
+const CLOSES: Record<number, FaultKind> = {
+  1008: 'rate',
+  3005: 'overload',
+  3006: 'request',
+  3007: 'protocol',
+  3008: 'session',
+  3009: 'rate',
+  4000: 'request',
+  4001: 'auth',
+  4002: 'quota',
+  4003: 'quota',
+  4004: 'session',
+  4008: 'session',
+  4010: 'protocol',
+  4029: 'protocol',
+  4030: 'network',
+  4031: 'session',
+  4032: 'protocol',
+  4033: 'protocol',
+  4034: 'protocol',
+  4101: 'request',
+  4102: 'rate',
+  4103: 'request',
+};
+
+/** 1008 is also the close of a refused key. */
+export function kindOfClose(code: number, reason: string): FaultKind | undefined {
+  if (code === 1008 && /auth|api key|token/i.test(reason)) return 'auth';
+  return CLOSES[code];
+}

@@ -1,0 +1,137 @@
+// The turns of a service that decides itself when they start and end, and the answers to `finalize` that follow from
+// them: the end of an open turn is forced, a repeated end counts once, a lost one is made up for.
+
+import type { Clock, Timer } from '../../std/clock.ts';
+import { NO_WORDS } from './joined-words.ts';
+import { OwedFinals } from './owed-finals.ts';
+import type { RecognizedWords, RecognizerListener } from './stt.ts';
+
+/** After the end of a turn was forced. */
+const FINAL_MS_MAX = 1_000;
+
+export interface ServiceTurnsOptions {
+  clock: Clock;
+  listener: RecognizerListener;
+  /** Without an open turn, words may be on their way for so long. */
+  inFlightMsMax: number;
+  /** Asks the service to end the open turn. */
+  force: () => void;
+  /** The service does not answer any more. */
+  fail: () => void;
+}
+
+export class ServiceTurns {
+  readonly #options: ServiceTurnsOptions;
+  readonly #owed: OwedFinals;
+  #open: { index: number; words: RecognizedWords } | undefined;
+  #endedIndex = -1;
+  #mustForce = false;
+  #inFlight: Timer | undefined;
+  /** A message came since the end was forced. */
+  #isAlive = false;
+
+  constructor(options: ServiceTurnsOptions) {
+    this.#options = options;
+    this.#owed = new OwedFinals({
+      clock: options.clock,
+      afterMs: FINAL_MS_MAX,
+      onOverdue: () => this.#overdue(),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** The service sent a message. */
+  alive(): void {
+    this.#isAlive = true;
+  }
+
+  finalize(): void {
+    this.#owed.ask();
+    this.#isAlive = false;
+    if (this.isOpen) {
+      this.#force();
+      return;
+    }
+    this.#mustForce = true;
+    const { clock, inFlightMsMax } = this.#options;
+    this.#inFlight ??= clock.after(inFlightMsMax, () => this.nothingSaid());
+  }
+
+  /** The words of a turn so far. Words open it. */
+  update(index: number, words: RecognizedWords): void {
+    if (!this.#isFresh(index)) return;
+    if (this.#open === undefined) {
+      if (words.text === '') return;
+      this.#open = { index, words: NO_WORDS };
+      this.#options.listener.onTurn?.('started', words);
+      if (this.#mustForce) this.#force();
+    }
+    const isRepeated = words.text === this.#open.words.text;
+    this.#open.words = words;
+    if (!isRepeated && words.text !== '') this.#options.listener.onPartial(words);
+  }
+
+  /** The end is probable, or was not one. */
+  hint(turn: 'eager-end' | 'resumed', words: RecognizedWords): void {
+    if (this.isOpen) this.#options.listener.onTurn?.(turn, words);
+  }
+
+  end(index: number, words: RecognizedWords): void {
+    if (this.#isFresh(index)) this.#end(index, words);
+  }
+
+  /** The service has processed all audio up to `finalize`, and no turn is open. */
+  nothingSaid(): void {
+    if (this.isOpen) return;
+    this.#cancelForce();
+    while (this.#owed.answer()) this.#options.listener.onFinal(NO_WORDS);
+  }
+
+  close(): void {
+    this.#owed.close();
+    this.#cancelForce();
+    this.#open = undefined;
+  }
+
+  /** False for a turn that has ended. A later turn ends the open one, whose end was lost. */
+  #isFresh(index: number): boolean {
+    if (index <= this.#endedIndex) return false;
+    if (this.#open !== undefined && index > this.#open.index) {
+      this.#end(this.#open.index, this.#open.words);
+    }
+    return true;
+  }
+
+  #end(index: number, words: RecognizedWords): void {
+    const { listener } = this.#options;
+    this.#open = undefined;
+    this.#endedIndex = index;
+    this.#cancelForce();
+    this.#owed.answer();
+    listener.onFinal(words);
+    listener.onTurn?.('ended', words);
+    // What further demands ask for is contained in these words.
+    while (this.#owed.answer()) listener.onFinal(NO_WORDS);
+  }
+
+  #force(): void {
+    this.#cancelForce();
+    this.#options.force();
+  }
+
+  #cancelForce(): void {
+    this.#mustForce = false;
+    this.#inFlight?.cancel();
+    this.#inFlight = undefined;
+  }
+
+  /** A service that sends other messages lost the end; the last words are the best there is. */
+  #overdue(): void {
+    if (this.#open === undefined) this.nothingSaid();
+    else if (this.#isAlive) this.#end(this.#open.index, this.#open.words);
+    else this.#options.fail();
+  }
+}

@@ -1,0 +1,186 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { startAssemblyAiServer } from '../../../fakes/assemblyai-server.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { wordOf } from '../../../fakes/spoken-words.ts';
+import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+
+const KEY = 'aai-key-0123456789';
+const MODEL = 'universal-streaming-english';
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function connect(
+  given: { faults?: SttFaults; settings?: object; sessionMsMax?: number } = {},
+): Promise<{ rig: RecognizerRig; server: SttServer }> {
+  const clock = new FakeClock();
+  const { sessionMsMax } = given;
+  const server = await startAssemblyAiServer({
+    clock,
+    key: KEY,
+    faults: given.faults === undefined ? [] : [given.faults],
+    ...(sessionMsMax !== undefined && { sessionMsMax }),
+  });
+  opened.push(server);
+  const settings = sttServices.assemblyai.parse({
+    provider: 'assemblyai',
+    api_key: KEY,
+    model: MODEL,
+    base_url: server.url,
+    ...given.settings,
+  });
+  const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
+  opened.push(rig.recognizer);
+  for (let i = 0; i < 20 && server.sessions.length + server.refusals.length === 0; i++) {
+    await settle();
+  }
+  return { rig, server };
+}
+
+describe('AssemblyAI', () => {
+  it('connects with the parameters of a telephone line', async () => {
+    const { server } = await connect({
+      settings: { model: 'u3-rt-pro', keyterms: ['Ada', 'Bo'], min_turn_silence: 300 },
+    });
+    expect(decodeURIComponent(server.sessions[0]?.url.href ?? '')).toBe(
+      'ws://fake/v3/ws?sample_rate=8000&encoding=pcm_mulaw&speech_model=u3-rt-pro' +
+        '&language_code=en&min_turn_silence=300&keyterms_prompt=["Ada","Bo"]',
+    );
+  });
+
+  it('reports turns as the service sees them, in packets of 60 ms', async () => {
+    const { rig, server } = await connect({ faults: { ready: 'late' } });
+    await rig.says('w1 w2');
+    await rig.silence(1_500);
+    expect(rig.turns).toEqual([
+      ['started', 'w1'],
+      ['ended', 'w1 w2'],
+    ]);
+    expect(rig.partials).toEqual(['w1', 'w1 w2']);
+    expect(rig.finals[0]).toMatchObject({ text: 'w1 w2', confidence: 0.98, language: 'en' });
+    expect(rig.finals[0]?.words?.[1]).toEqual({ word: 'w2', startMs: 260, endMs: 460 });
+    expect(server.violations).toEqual([]);
+  });
+
+  it('waits for the formatted text where it is wanted, and takes it once', async () => {
+    const { rig } = await connect({ settings: { format_turns: true } });
+    await rig.turn('w1 w2');
+    await rig.silence(600);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1 w2.']);
+    const never = await connect({ settings: { model: 'u3-rt-pro' } });
+    await never.rig.turn('w1 w2');
+    expect(never.rig.finals.map(({ text }) => text)).toEqual(['w1 w2.']);
+  });
+
+  it('forces the end of an open turn, and answers without words where none is open', async () => {
+    const { rig, server } = await connect();
+    await rig.turn('w1', 60);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1']);
+    rig.recognizer.finalize();
+    await rig.silence(500);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1', '']);
+    expect(server.sessions[0]?.received).toEqual([{ type: 'ForceEndpoint' }]);
+  });
+
+  it('updates the vocabulary when the expected input changes', async () => {
+    const { rig, server } = await connect();
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Ada'] });
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Ada'] });
+    await rig.silence(200);
+    expect(server.sessions[0]?.received).toEqual([
+      { type: 'UpdateConfiguration', keyterms_prompt: ['Ada'] },
+    ]);
+  });
+
+  it('terminates the session, and counts its time', async () => {
+    const { rig, server } = await connect();
+    await rig.turn('w1', 240);
+    await rig.pause(9_000);
+    rig.recognizer.close();
+    await settle();
+    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'Terminate' });
+    expect(rig.usage).toEqual([
+      {
+        ...{ job: 'stt', service: 'assemblyai', model: MODEL },
+        ...{ unit: 'seconds', amount: 9.5, source: 'counted' },
+      },
+    ]);
+  });
+
+  it.each([
+    [1008, 'rate'],
+    [3005, 'overload'],
+    [3006, 'request'],
+    [3008, 'session'],
+    [4001, 'auth'],
+    [4002, 'quota'],
+    [4029, 'protocol'],
+  ] as const)('reports a close with %d as %s', async (code, kind) => {
+    const { rig } = await connect({ faults: { close: { atMs: 300, code } } });
+    await rig.turn('w1 w2');
+    expect(rig.fault.kind).toBe(kind);
+  });
+
+  it('reports the end of the longest session as no fault of the service', async () => {
+    const { rig } = await connect({ sessionMsMax: 2_000 });
+    await rig.silence(2_200);
+    expect(rig.fault).toMatchObject({ kind: 'session', isRepeatable: true });
+  });
+
+  it('reports an Error message, a wrong key and a Begin that does not come', async () => {
+    const unknown = await connect({ settings: { extra_query: { nonsense: '1' } } });
+    await settle();
+    expect(unknown.rig.fault).toMatchObject({
+      kind: 'request',
+      detail: 'Unknown parameter: nonsense',
+    });
+    const wrong = await connect({ settings: { api_key: 'another' } });
+    await settle();
+    expect(wrong.rig.fault).toMatchObject({ kind: 'auth', detail: 'Not authorized' });
+    const never = await connect({ faults: { ready: 'never' } });
+    await never.rig.pause(2_600);
+    expect(never.rig.fault.kind).toBe('timeout');
+  });
+
+  it('has the words once when an end comes twice', async () => {
+    const { rig } = await connect({ faults: { finals: 'twice' } });
+    await rig.turn('w1 w2', 60);
+    await rig.silence(500);
+    await rig.turn('w3', 60);
+    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3', []]);
+  });
+
+  it.each(['late', 'never'] as const)('reports a forced end that comes %s', async (finals) => {
+    const { rig } = await connect({ faults: { finals } });
+    await rig.turn('w1 w2', 60);
+    await rig.silence(1_100);
+    expect([rig.text, rig.fault.kind]).toEqual(['', 'timeout']);
+  });
+
+  it('reports what is no message', async () => {
+    const { rig } = await connect({ faults: { send: { atMs: 100, data: '[1]' } } });
+    await rig.silence(300);
+    expect(rig.fault.kind).toBe('protocol');
+  });
+
+  it('understands 200 turns, each word once', async () => {
+    const { rig, server } = await connect();
+    const turns = Array.from({ length: 200 }, (_, nth) =>
+      Array.from({ length: 1 + (nth % 6) }, (_each, at) => wordOf(nth + at)).join(' '),
+    );
+    for (const [nth, turn] of turns.entries()) {
+      await rig.says(turn);
+      await rig.silence(100 + (nth % 4) * 200);
+      rig.recognizer.finalize();
+      await rig.silence(100);
+    }
+    expect(rig.text).toBe(turns.join(' '));
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+});
