@@ -4,8 +4,8 @@
 import type { NativeKernels } from '../../runtime/native-kernels.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
 
-/** As in native/src/resample.c: the longest row, and the number of ratios whose weights fit. */
-const TAPS_MAX = 192;
+/** As in native/src/resample.c: the weights of a ratio, and the number of ratios that fit. */
+export const TAPS_MAX = 192;
 const RATIOS_MAX = 12;
 
 type FilterOf = (phases: Phases) => BlockFilter;

@@ -1,10 +1,10 @@
-// Resampling between 8, 16, 24 and 48 kHz, mono, as a stream. No clock recovery and no other ratios. The filter is
-// in resample-filter; all of its builds give the same samples. For 20 ms frames the compiled builds take a tenth of
-// the portable one's time (8 to 24 kHz: 2.2 against 25 µs; 24 to 8 kHz: 1.5 against 22 µs).
+// Resampling between 8, 16, 24 and 48 kHz, and from the rates of synthesisers (22.05 and 44.1 kHz), mono, as a stream.
+// No clock recovery. The filter is in resample-filter; all of its builds give the same samples. For 20 ms frames the
+// compiled builds take a tenth of the portable one's time (8 to 24 kHz: 2.2 against 25 µs; 24 to 8 kHz: 1.5 against
+// 22 µs); 22.05 and 44.1 kHz have too many phases for them.
 
 import { nativeKernels } from '../../runtime/native-kernels.ts';
-import type { SampleRateHz } from '../pcm.ts';
-import { compiledFilters } from './resample-compiled.ts';
+import { compiledFilters, TAPS_MAX } from './resample-compiled.ts';
 import {
   BLOCK_SAMPLES,
   type BlockFilter,
@@ -24,10 +24,15 @@ export interface Resampler {
   reset(): void;
 }
 
+/** Of `RESAMPLED_RATES`. */
 export interface Rates {
-  fromHz: SampleRateHz;
-  toHz: SampleRateHz;
+  fromHz: number;
+  toHz: number;
 }
+
+export const RESAMPLED_RATES: readonly number[] = [
+  8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000,
+];
 
 /** Longest input: a minute at 48 kHz. It bounds the one output buffer. */
 const INPUT_SAMPLES_MAX = 60 * 48_000;
@@ -36,10 +41,10 @@ type FilterOf = (phases: Phases) => BlockFilter;
 
 /** A resampler for one stream, on the fastest build that is present. Throws NATIVE_BROKEN as loadKernels does.
  *  With equal rates it returns the samples unchanged. */
-export function createResampler(rates: Rates, filterOf = fastestFilter()): Resampler {
+export function createResampler(rates: Rates, filterOf: FilterOf = fastestFilter): Resampler {
   const { fromHz, toHz } = rates;
   if (fromHz === toHz) return { delayMs: 0, process: (samples) => samples, reset: () => undefined };
-  const phases = designPhases(fromHz, toHz);
+  const phases = phasesOf(fromHz, toHz);
   const filter = filterOf(phases);
   let output = new Int16Array(0);
   let result = output;
@@ -65,7 +70,19 @@ export function createResampler(rates: Rates, filterOf = fastestFilter()): Resam
   };
 }
 
-function fastestFilter(): FilterOf {
-  const kernels = nativeKernels();
-  return kernels === undefined ? portableFilter : compiledFilters(kernels);
+function fastestFilter(phases: Phases): BlockFilter {
+  const kernels = phases.weights.length > TAPS_MAX ? undefined : nativeKernels();
+  return kernels === undefined ? portableFilter(phases) : compiledFilters(kernels)(phases);
+}
+
+/** One design for each ratio: that of 22.05 kHz has 15,000 weights. */
+const designs = new Map<string, Phases>();
+
+function phasesOf(fromHz: number, toHz: number): Phases {
+  if (!RESAMPLED_RATES.includes(fromHz) || !RESAMPLED_RATES.includes(toHz))
+    throw new RangeError(`no resampling from ${fromHz} to ${toHz} Hz`);
+  const key = `${fromHz}/${toHz}`;
+  const phases = designs.get(key) ?? designPhases(fromHz, toHz);
+  designs.set(key, phases);
+  return phases;
 }

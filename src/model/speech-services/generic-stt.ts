@@ -3,6 +3,7 @@
 import { z } from 'zod';
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the server names it.');
 
 const vosk = z
   .object({
@@ -24,4 +25,22 @@ const vosk = z
 
 export type VoskSettings = z.output<typeof vosk>;
 
-export const genericSttServices = { vosk } as const;
+const wyoming = z
+  .object({
+    provider: z.literal('wyoming'),
+    base_url: z.url({ protocol: /^tcp$/ }).default('tcp://localhost:10300'),
+    model: z.string().min(1).max(200).optional().describe("The server's default if not set."),
+    language: language.optional(),
+    streaming: z
+      .boolean()
+      .default(false)
+      .describe('The server sends words while it still recognises.'),
+  })
+  .meta({
+    title: 'Wyoming',
+    description: 'A recogniser of your own behind the Wyoming protocol, such as faster-whisper.',
+  });
+
+export type WyomingSttSettings = z.output<typeof wyoming>;
+
+export const genericSttServices = { vosk, wyoming } as const;

@@ -10,6 +10,7 @@ import { createDeepgram } from './deepgram/deepgram.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
 import { createVosk } from './vosk/vosk.ts';
+import { createWyomingStt } from './wyoming/wyoming.ts';
 
 export interface SpeechToTextSettings {
   service: 'pocketsphinx';
@@ -39,4 +40,9 @@ export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
 
 const create: {
   [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
-} = { assemblyai: createAssemblyAi, deepgram: createDeepgram, vosk: createVosk };
+} = {
+  assemblyai: createAssemblyAi,
+  deepgram: createDeepgram,
+  vosk: createVosk,
+  wyoming: createWyomingStt,
+};

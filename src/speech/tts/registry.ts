@@ -9,6 +9,7 @@ import { createCartesia } from './cartesia/cartesia.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
 import type { TextToSpeech } from './tts.ts';
+import { createWyomingTts } from './wyoming/wyoming.ts';
 
 export interface TextToSpeechSettings {
   service: 'flite';
@@ -39,4 +40,8 @@ export type TtsProvider = Exclude<keyof typeof ttsServices, 'flite'>;
 
 const create: {
   [P in TtsProvider]: (settings: TtsSettings<P>, means: ServiceMeans) => TextToSpeech;
-} = { cartesia: createCartesia, elevenlabs: createElevenLabs };
+} = {
+  cartesia: createCartesia,
+  elevenlabs: createElevenLabs,
+  wyoming: createWyomingTts,
+};

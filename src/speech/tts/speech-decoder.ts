@@ -5,8 +5,8 @@ import { ulaw } from '../../audio/companding.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 
-/** µ-law at 8 kHz, or signed 16-bit PCM, little-endian, at a rate. */
-export type TtsAudioFormat = 'ulaw8' | 's16@8000' | 's16@16000' | 's16@24000' | 's16@48000';
+/** µ-law at 8 kHz, or signed 16-bit PCM, little-endian, at a rate of `RESAMPLED_RATES`. */
+export type TtsAudioFormat = 'ulaw8' | `s16@${number}`;
 
 export class SpeechDecoder {
   readonly #isUlaw: boolean;
@@ -16,7 +16,7 @@ export class SpeechDecoder {
 
   constructor(format: TtsAudioFormat) {
     this.#isUlaw = format === 'ulaw8';
-    const fromHz = RATES[format];
+    const fromHz = format === 'ulaw8' ? RATE_HZ : Number(format.slice('s16@'.length));
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
   }
 
@@ -47,11 +47,3 @@ export class SpeechDecoder {
     return new Int16Array(whole.buffer);
   }
 }
-
-const RATES = {
-  ulaw8: 8_000,
-  's16@8000': 8_000,
-  's16@16000': 16_000,
-  's16@24000': 24_000,
-  's16@48000': 48_000,
-} as const;

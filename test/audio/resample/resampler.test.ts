@@ -195,3 +195,34 @@ describe('createResampler', () => {
     );
   });
 });
+
+describe.each([11_025, 22_050, 44_100])(
+  'from %i Hz, a rate of synthesisers, to 8 kHz',
+  (fromHz) => {
+    const pair = { fromHz, toHz: 8_000 };
+
+    it('keeps the pitch, the level and the length', () => {
+      const samples = sine({ hz: 1_000, rateHz: fromHz, count: fromHz, amplitude: AMPLITUDE });
+      const heard = createResampler(pair).process(samples).slice();
+      expect(heard).toHaveLength(8_000);
+      const gainDb = 2 * powerDb(amplitudeAt(heard.subarray(800), 1_000, 8_000) / AMPLITUDE);
+      expect(Math.abs(gainDb)).toBeLessThan(0.05);
+    });
+
+    it('gives the same samples for pieces of any length', () => {
+      const random = noise(7);
+      const samples = Int16Array.from({ length: fromHz / 5 }, () => random() * 10_000);
+      const whole = [...createResampler(pair).process(samples)];
+      const resampler = createResampler(pair);
+      const pieces: number[] = [];
+      for (let at = 0; at < samples.length; at += 333) {
+        pieces.push(...resampler.process(samples.subarray(at, at + 333)));
+      }
+      expect(pieces).toEqual(whole);
+    });
+  },
+);
+
+it('refuses a rate whose filter would have too many phases', () => {
+  expect(() => createResampler({ fromHz: 22_051, toHz: 8_000 })).toThrow(RangeError);
+});

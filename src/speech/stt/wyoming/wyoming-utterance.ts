@@ -1,0 +1,147 @@
+// One utterance on a connection of its own to a Wyoming recogniser: transcribe, audio, stop, transcript.
+
+import type { FaultKind, ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { WyomingConnection } from '../../service/wyoming-connection.ts';
+import type { WyomingEvent } from '../../service/wyoming-events.ts';
+import { AudioPackets } from '../audio-packets.ts';
+
+/** Speech models take 16 kHz; not every server resamples. */
+const FORMAT = { rate: 16_000, width: 2, channels: 1 } as const;
+/** From the end of the audio to the words; a busy server transcribes one utterance after the other. */
+const WORDS_MS_MAX = 10_000;
+/** Of one utterance. */
+const TEXT_CHARACTERS_MAX = 10_000;
+
+export interface WyomingUtteranceOptions {
+  url: string;
+  model: string | undefined;
+  language: string | undefined;
+  /** False: there is no speech, nothing is asked, and the words are empty. */
+  hasSpeech: boolean;
+  means: ServiceMeans;
+  listener: {
+    onPartial(text: string): void;
+    /** `isAnswered` has become true. */
+    onWords(): void;
+    onFault(fault: ServiceFault): void;
+  };
+}
+
+export class WyomingUtterance {
+  readonly #options: WyomingUtteranceOptions;
+  readonly #packets: AudioPackets;
+  #connection: WyomingConnection | undefined;
+  /** Of transcripts that came before the audio's end: the server found an end by itself. */
+  #before = '';
+  #chunks = '';
+  #finishedMs: number | undefined;
+  #answeredMs: number | undefined;
+
+  constructor(options: WyomingUtteranceOptions) {
+    this.#options = options;
+    if (options.hasSpeech) this.#connection = this.#connect();
+    this.#packets = new AudioPackets({
+      format: 's16@16000',
+      packetMs: 100,
+      send: (packet) => this.#connection?.send('audio-chunk', FORMAT, packet),
+    });
+  }
+
+  get text(): string {
+    return this.#before;
+  }
+
+  get isAnswered(): boolean {
+    return this.#answeredMs !== undefined;
+  }
+
+  /** From the end of the audio to the words, or to now. */
+  get waitedMs(): number {
+    const nowMs = this.#options.means.clock.monotonicMs();
+    return (this.#answeredMs ?? nowMs) - (this.#finishedMs ?? nowMs);
+  }
+
+  /** 8 kHz. */
+  audio(samples: Int16Array): void {
+    this.#packets.push(samples);
+  }
+
+  /** No more audio. */
+  finish(): void {
+    const { clock } = this.#options.means;
+    this.#finishedMs = clock.monotonicMs();
+    if (this.#connection === undefined) {
+      clock.after(0, () => this.#answer());
+      return;
+    }
+    this.#packets.flush();
+    this.#connection.send('audio-stop');
+    this.#connection.expectEvent(WORDS_MS_MAX);
+  }
+
+  fail(kind: FaultKind, detail: string): void {
+    this.#connection?.fail(kind, detail);
+  }
+
+  close(): void {
+    this.#connection?.close();
+    // A late timer must not answer.
+    this.#answeredMs ??= Number.NaN;
+  }
+
+  #connect(): WyomingConnection {
+    const { url, model: name, language, means, listener } = this.#options;
+    const connection = new WyomingConnection({
+      job: 'stt',
+      url,
+      means,
+      listener: {
+        onEvent: (event) => this.#event(event),
+        onFault: (fault) => listener.onFault(fault),
+      },
+    });
+    connection.send('transcribe', {
+      ...(name !== undefined && { name }),
+      ...(language !== undefined && { language }),
+    });
+    connection.send('audio-start', FORMAT);
+    return connection;
+  }
+
+  #event({ type, data }: WyomingEvent): void {
+    const text = typeof data['text'] === 'string' ? data['text'] : '';
+    if (type === 'transcript') {
+      this.#transcript(text);
+    } else if (type === 'transcript-chunk') {
+      this.#chunks = (this.#chunks + text).slice(0, TEXT_CHARACTERS_MAX);
+      this.#options.listener.onPartial(joined(this.#before, this.#chunks));
+    } else if (type === 'transcript-stop') {
+      // The transcript itself may follow it or have come before; a server may also leave it out.
+      if (this.#chunks !== '') this.#transcript(this.#chunks);
+    }
+  }
+
+  #transcript(text: string): void {
+    this.#before = joined(this.#before, text).slice(0, TEXT_CHARACTERS_MAX);
+    this.#chunks = '';
+    this.#connection?.close();
+    if (this.#finishedMs !== undefined) {
+      this.#answer();
+      return;
+    }
+    if (text !== '') this.#options.listener.onPartial(this.#before);
+    this.#connection = this.#connect();
+  }
+
+  #answer(): void {
+    if (this.isAnswered) return;
+    this.#answeredMs = this.#options.means.clock.monotonicMs();
+    this.#connection?.close();
+    this.#options.listener.onWords();
+  }
+}
+
+function joined(before: string, after: string): string {
+  return `${before} ${after}`.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,147 @@
+// A recogniser behind the Wyoming protocol (faster-whisper, Vosk and others, as programs of one's own). It gets speech
+// only, while the caller speaks; each utterance has a connection of its own, because servers close it after the words.
+
+import { RATE_HZ } from '../../../audio/pcm.ts';
+import { serviceSeconds } from '../../../metrics/metrics.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { WyomingSttSettings } from '../../../model/speech-services/generic-stt.ts';
+import type { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { httpAddress } from '../../service/wyoming-connection.ts';
+import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
+import { WyomingUtterance } from './wyoming-utterance.ts';
+
+/** Whisper on a small machine. */
+const FINAL_MS_P99 = 1_500;
+/** Utterances whose words are due: the turns of a caller do not overlap. */
+const UTTERANCES_MAX = 4;
+const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
+export function createWyomingStt(settings: WyomingSttSettings, means: ServiceMeans): SpeechToText {
+  const { base_url: url, model, streaming } = settings;
+  return {
+    name: 'wyoming',
+    model: model ?? 'wyoming',
+    capabilities: { interimWords: streaming, finalMsP99: FINAL_MS_P99, gated: true },
+    open: (_: ExpectedInput, listener) => new WyomingRecognizer(settings, means, listener),
+    prepare: () => means.warm.prepare(httpAddress(url).href),
+    close: () => Promise.resolve(),
+  };
+}
+
+class WyomingRecognizer implements Recognizer {
+  readonly #settings: WyomingSttSettings;
+  readonly #means: ServiceMeans;
+  readonly #listener: RecognizerListener;
+  readonly #audio: GatedAudio;
+  /** Oldest first; the last one is spoken while the gate is open. */
+  readonly #utterances: WyomingUtterance[] = [];
+  #language: string | undefined;
+  #sentSamples = 0;
+  #isOver = false;
+
+  constructor(settings: WyomingSttSettings, means: ServiceMeans, listener: RecognizerListener) {
+    this.#settings = settings;
+    this.#means = means;
+    this.#listener = listener;
+    this.#language = settings.language;
+    this.#audio = createGatedAudio((samples) => {
+      this.#sentSamples += samples.length;
+      this.#utterances.at(-1)?.audio(samples);
+    });
+  }
+
+  push(frame: Int16Array): void {
+    if (!this.#isOver) this.#audio.push(frame);
+  }
+
+  speechStarted(): void {
+    if (this.#isOver || this.#audio.open) return;
+    this.#begin(true);
+    if (!this.#isOver) this.#audio.start();
+  }
+
+  finalize(): void {
+    if (this.#isOver) return;
+    const isOpen = this.#audio.open;
+    this.#audio.stop();
+    if (!isOpen) this.#begin(false);
+    this.#utterances.at(-1)?.finish();
+    this.#reportUsage();
+  }
+
+  expect(): void {
+    // The protocol has no phrases.
+  }
+
+  setLanguage(language: string): void {
+    this.#language = language;
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reportUsage();
+    for (const utterance of this.#utterances.splice(0)) utterance.close();
+  }
+
+  #begin(hasSpeech: boolean): void {
+    if (this.#utterances.length >= UTTERANCES_MAX) {
+      this.#utterances[0]?.fail('overload', 'the words of earlier utterances are due');
+      return;
+    }
+    const { base_url: url, model } = this.#settings;
+    const utterance: WyomingUtterance = new WyomingUtterance({
+      url,
+      model,
+      language: this.#language,
+      hasSpeech,
+      means: this.#means,
+      listener: {
+        onPartial: (text) => {
+          if (utterance === this.#utterances.at(-1)) {
+            this.#listener.onPartial({ text, confidence: null });
+          }
+        },
+        onWords: () => this.#answer(),
+        onFault: (fault) => this.#fail(fault),
+      },
+    });
+    this.#utterances.push(utterance);
+  }
+
+  /** The words of the oldest utterances, in order. */
+  #answer(): void {
+    for (let [oldest] = this.#utterances; oldest?.isAnswered; [oldest] = this.#utterances) {
+      this.#utterances.shift();
+      this.#observe('ok', oldest.waitedMs);
+      this.#listener.onFinal({ ...NO_WORDS, text: oldest.text });
+      if (this.#isOver) return;
+    }
+  }
+
+  #fail(fault: ServiceFault): void {
+    if (this.#isOver) return;
+    this.#observe(fault.code, this.#utterances[0]?.waitedMs ?? 0);
+    this.close();
+    this.#listener.onError(fault);
+  }
+
+  #observe(result: string, ms: number): void {
+    serviceSeconds.observe({ kind: 'stt', service: 'wyoming', result }, ms / 1_000);
+  }
+
+  #reportUsage(): void {
+    if (this.#sentSamples === 0) return;
+    this.#listener.onUsage?.({
+      job: 'stt',
+      service: 'wyoming',
+      model: this.#settings.model ?? 'wyoming',
+      unit: 'seconds',
+      amount: this.#sentSamples / RATE_HZ,
+      source: 'counted',
+    });
+    this.#sentSamples = 0;
+  }
+}
