@@ -328,6 +328,7 @@ export class CallAudio {
           this.#recorder?.agent(frame, samples, atMs);
           this.#echo.outgoing(levelDb(frame), atMs);
         },
+        onUsage: (usage) => this.#events.defer({ type: 'usage', usage }),
         onFault: (error) => this.#fault(error),
         onSettled: () => this.#events.flush(),
       },

@@ -8,6 +8,7 @@ import type { CallAudioEvent, UtteranceReport } from '../../src/pipeline/call-au
 import type { CallAudioOptions } from '../../src/pipeline/call-audio-options.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
+import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FarEnd } from '../fakes/far-end.ts';
@@ -29,6 +30,8 @@ export interface RigOptions {
   withoutStt?: boolean;
   isInputMuted?: boolean;
   detectsInBandDtmf?: boolean;
+  /** In place of the rig's own. */
+  tts?: (clock: Clock) => TextToSpeech;
   /** By loudness if not given. */
   vad?: (clock: Clock) => VadModel;
 }
@@ -71,7 +74,7 @@ export class CallRig {
       marks: marks !== 'none',
       vad: options.vad?.(this.clock) ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : this.stt,
-      tts: this.tts,
+      tts: options.tts?.(this.clock) ?? this.tts,
       voice: undefined,
       recording: options.recording,
       ambient: options.ambient,

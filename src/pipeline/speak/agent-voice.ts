@@ -3,6 +3,7 @@
 
 import type { Codec } from '../../codec/codec.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { BackgroundNoise } from './background-noise.ts';
@@ -12,7 +13,9 @@ import { FrameWriter } from './frame-writer.ts';
 import type { PlayedListener } from './playhead.ts';
 import { Playout } from './playout.ts';
 import type { SendAheadOptions } from './send-ahead.ts';
-import { SentenceSynthesizer, type SynthesisText } from './sentence-synthesis.ts';
+import { SentenceSynthesizer } from './sentence-synthesis.ts';
+import { StreamedSynthesizer } from './streamed-synthesis.ts';
+import type { SynthesisText, Synthesizer, SynthesizerOptions } from './synthesizer.ts';
 import type { UtteranceResult } from './utterance.ts';
 import { Segment, Utterance } from './utterance.ts';
 
@@ -21,6 +24,7 @@ export interface AgentVoiceListener {
   onStarted(utterance: Utterance, nowMs: number): void;
   onFinished(facts: UtteranceResult): void;
   onPlayed: PlayedListener;
+  onUsage(usage: ServiceUsage): void;
   onFault(error: GatewayError): void;
   /** An event may have occurred outside a call from above: the listener may deliver its events. */
   onSettled(): void;
@@ -43,7 +47,7 @@ export class AgentVoice {
   readonly playout: Playout;
   readonly #clock: Clock;
   readonly #mediaMs: () => number;
-  readonly #speaker: SentenceSynthesizer;
+  readonly #speaker: Synthesizer;
   readonly #listener: AgentVoiceListener;
   readonly #pause: Filler;
   #closed = false;
@@ -69,7 +73,7 @@ export class AgentVoice {
         onRoom: () => this.#speaker.pump(),
       },
     });
-    this.#speaker = new SentenceSynthesizer({
+    this.#speaker = synthesizerOf({
       clock,
       tts: options.tts,
       voice: options.voice,
@@ -78,6 +82,7 @@ export class AgentVoice {
           this.playout.pump(this.#mediaMs());
           listener.onSettled();
         },
+        onUsage: (usage) => listener.onUsage(usage),
         onFault: (error) => listener.onFault(error),
       },
     });
@@ -156,4 +161,11 @@ export class AgentVoice {
     this.#speaker.drop(facts.utterance);
     this.#listener.onFinished(facts);
   }
+}
+
+function synthesizerOf(options: SynthesizerOptions): Synthesizer {
+  const { tts } = options;
+  const { stream } = tts;
+  if (stream === undefined) return new SentenceSynthesizer(options);
+  return new StreamedSynthesizer({ ...options, stream: (...of) => stream.apply(tts, of) });
 }

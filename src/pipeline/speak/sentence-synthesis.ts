@@ -1,26 +1,27 @@
-// Turns the agent's text into audio: splits it into sentences and has them synthesised in order, one ahead of the
-// one that plays. It queues nothing for the wire: segments carry the audio to playout.
+// Turns the agent's text into audio where each sentence is a request of its own: splits it into sentences and has them
+// synthesised in order, one ahead of the one that plays. It queues nothing for the wire: segments carry the audio to
+// playout.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import {
+  AUDIO_WAIT_MS,
+  asGatewayError,
+  type SynthesisListener,
+  type SynthesisText,
+  type Synthesizer,
+  type SynthesizerOptions,
+} from './synthesizer.ts';
 import { Segment, type Utterance } from './utterance.ts';
 
 /** Sentences that wait for synthesis. A minute of speech has ten. */
 const WAITING_MAX = 200;
 /** Segments that are synthesised, or nearly, and not yet sent: the one that plays and the next. */
 const AHEAD_MAX = 2;
-/** A synthesiser without output for this long has failed. */
-const AUDIO_WAIT_MS = 5_000;
-/** Text to speak has at least a letter or a digit. */
-const SPEAKABLE = /[\p{L}\p{N}]/u;
-
-export interface SynthesisListener {
-  /** A segment has more audio, or is complete, or an utterance has ended: more may be sent. */
-  onAudio(): void;
-  onFault(error: GatewayError): void;
-}
 
 interface Synthesis {
   segment: Segment;
@@ -28,13 +29,7 @@ interface Synthesis {
   deadline: Timer | undefined;
 }
 
-/** Accepts the text of one utterance. */
-export interface SynthesisText {
-  text(delta: string): void;
-  end(): void;
-}
-
-export class SentenceSynthesizer {
+export class SentenceSynthesizer implements Synthesizer {
   readonly #clock: Clock;
   readonly #tts: TextToSpeech;
   readonly #voice: string | undefined;
@@ -45,12 +40,7 @@ export class SentenceSynthesizer {
   #ahead: Segment[] = [];
   #closed = false;
 
-  constructor(options: {
-    clock: Clock;
-    tts: TextToSpeech;
-    voice: string | undefined;
-    listener: SynthesisListener;
-  }) {
+  constructor(options: SynthesizerOptions) {
     this.#clock = options.clock;
     this.#tts = options.tts;
     this.#voice = options.voice;
@@ -113,7 +103,7 @@ export class SentenceSynthesizer {
 
   #queue(utterance: Utterance, piece: string): void {
     const text = piece.trim();
-    if (!SPEAKABLE.test(text)) return;
+    if (!isSpeakable(text)) return;
     if (this.#waiting.length >= WAITING_MAX) {
       this.#listener.onFault(new GatewayError('QUEUE_FULL', { queue: 'of sentences to say' }));
       return;
@@ -132,6 +122,7 @@ export class SentenceSynthesizer {
       onWords: (words: Segment['words']) => {
         segment.words = [...segment.words, ...words];
       },
+      onUsage: (usage: ServiceUsage) => this.#listener.onUsage(usage),
     };
     this.#tts
       .synthesize({ text: segment.text, voice: this.#voice }, listener, synthesis.abort.signal)
@@ -179,9 +170,4 @@ export class SentenceSynthesizer {
     synthesis.deadline?.cancel();
     this.#running = undefined;
   }
-}
-
-function asGatewayError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError('TTS_FAILED', { reason: 'unexpected' }, error);
 }

@@ -3,19 +3,17 @@
 
 import { copySamples, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
+import { heardTextOf } from './heard-text.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
 /** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
 const CHUNKS_MAX = 6_000;
-/** Assumed speaking rate of an unfinished segment. */
-const MS_PER_CHARACTER = 65;
 
 export class Segment {
   readonly utterance: Utterance;
   /** Index within the utterance. */
   readonly index: number;
-  readonly text: string;
   words: readonly WordTiming[] = [];
   /** No more audio will come. */
   complete = false;
@@ -27,6 +25,7 @@ export class Segment {
   sentEndMs: number | undefined;
   /** The far end reported that it played all of it. */
   acknowledged = false;
+  #text: string;
   #chunks: Int16Array[] = [];
   #starts: number[] = [];
   #length = 0;
@@ -34,7 +33,21 @@ export class Segment {
   constructor(utterance: Utterance, text: string) {
     this.utterance = utterance;
     this.index = utterance.segments.length;
-    this.text = text;
+    this.#text = text;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** More text of this segment: the service speaks it without a break. */
+  addText(text: string): void {
+    this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
+  }
+
+  /** The rest of the text is another segment's: its audio did not come. */
+  cutText(characters: number): void {
+    this.#text = this.#text.slice(0, characters).trimEnd();
   }
 
   get samples(): number {
@@ -79,33 +92,15 @@ export class Segment {
   /** The words that were heard, as written in the text. */
   heardText(): string {
     const whole = this.complete && !this.failed && this.#length > 0;
-    if (whole && this.playedSamples >= this.#length) return this.text;
-    const heardMs = samplesToMs(this.playedSamples);
-    if (heardMs === 0) return '';
-    return this.words.length > 0 ? this.#heardByTimings(heardMs) : this.#heardByShare(heardMs);
-  }
-
-  #heardByTimings(heardMs: number): string {
-    const count = this.words.filter((word) => (word.startMs + word.endMs) / 2 < heardMs).length;
-    const written = this.text.split(/\s+/);
-    // The number of timings differs from the text's words ("2nd" is spoken as one word or two).
-    const share = count / this.words.length;
-    const shown = written.length === this.words.length ? count : Math.floor(share * written.length);
-    return written.slice(0, shown).join(' ');
-  }
-
-  /** By the share of the characters: a word counts once its middle was heard. */
-  #heardByShare(heardMs: number): string {
+    if (whole && this.playedSamples >= this.#length) return this.#text;
     const knownMs = samplesToMs(this.#length);
-    const estimateMs = this.text.length * MS_PER_CHARACTER;
-    const totalMs = this.complete && !this.failed ? knownMs : Math.max(knownMs, estimateMs);
-    const heardCharacters = (heardMs / Math.max(1, totalMs)) * this.text.length;
-    let end = 0;
-    for (const word of this.text.matchAll(/\S+/g)) {
-      if (word.index + word[0].length / 2 >= heardCharacters) break;
-      end = word.index + word[0].length;
-    }
-    return this.text.slice(0, end);
+    return heardTextOf({
+      text: this.#text,
+      words: this.words,
+      heardMs: samplesToMs(this.playedSamples),
+      totalMs: this.complete && !this.failed ? knownMs : undefined,
+      knownMs,
+    });
   }
 
   #chunkAt(sample: number): number {

@@ -26,6 +26,10 @@ export interface SpeechListener {
 }
 
 export interface UtteranceListener extends SpeechListener {
+  /** Another service or voice goes on: what follows speaks the text from this character on, counted in all pieces joined
+   *  by one space, and its times begin at 0. Audio before speaks the text before, and perhaps the begin of a clause
+   *  that is spoken again. */
+  onContinued?(fromCharacter: number): void;
   /** All audio has been delivered. Nothing follows. */
   onDone(): void;
   /** Nothing follows. */

@@ -1,0 +1,67 @@
+// Which words of a text the caller heard, by the times of the service's words; by the share of the characters where
+// there are none. A word counts once its middle was heard.
+
+import type { WordTiming } from '../../speech/tts/tts.ts';
+
+export interface HeardPart {
+  text: string;
+  /** Of a text that is still being synthesised: those of its begin. */
+  words: readonly WordTiming[];
+  heardMs: number;
+  /** Length of its audio; undefined while more may come. */
+  totalMs: number | undefined;
+  /** Length of its audio so far. */
+  knownMs: number;
+}
+
+/** Assumed speaking rate of an unfinished text. */
+export const MS_PER_CHARACTER = 65;
+/** Longest pause between two sentences: beyond it, a service without further times is speaking. */
+const PAUSE_MS = 600;
+
+export function heardTextOf(part: HeardPart): string {
+  const { text, words, heardMs, totalMs } = part;
+  if (heardMs <= 0) return '';
+  if (words.length === 0) return byShare(part);
+  const heard = words.filter((word) => (word.startMs + word.endMs) / 2 < heardMs);
+  const spoken = words.map(({ word }) => word).join('');
+  if (!text.replace(/\s+/g, '').startsWith(spoken.replace(/\s+/g, ''))) {
+    // Times of other words than the text's ("2nd" is spoken as one word or two).
+    return totalMs === undefined ? byShare(part) : byCount(text, heard.length, words.length);
+  }
+  const end = endOf(text, heard);
+  const lastMs = words.at(-1)?.endMs ?? 0;
+  if (heard.length < words.length || totalMs !== undefined || heardMs <= lastMs + PAUSE_MS) {
+    return text.slice(0, end);
+  }
+  const rest = { text: text.slice(end), words: [], heardMs: heardMs - lastMs };
+  const more = byShare({ ...rest, totalMs: undefined, knownMs: part.knownMs - lastMs });
+  return text.slice(0, end) + more;
+}
+
+/** Where the words end in the text, by their characters. */
+function endOf(text: string, words: readonly WordTiming[]): number {
+  let left = words.reduce((sum, { word }) => sum + word.replace(/\s+/g, '').length, 0);
+  let end = 0;
+  for (; left > 0 && end < text.length; end++) {
+    if (!/\s/.test(text[end] as string)) left--;
+  }
+  return end;
+}
+
+function byCount(text: string, heard: number, all: number): string {
+  const written = text.split(/\s+/);
+  const shown = written.length === all ? heard : Math.floor((heard / all) * written.length);
+  return written.slice(0, shown).join(' ');
+}
+
+function byShare({ text, heardMs, totalMs, knownMs }: HeardPart): string {
+  const wholeMs = totalMs ?? Math.max(knownMs, text.length * MS_PER_CHARACTER);
+  const heardCharacters = (heardMs / Math.max(1, wholeMs)) * text.length;
+  let end = 0;
+  for (const word of text.matchAll(/\S+/g)) {
+    if (word.index + word[0].length / 2 >= heardCharacters) break;
+    end = word.index + word[0].length;
+  }
+  return text.slice(0, end);
+}

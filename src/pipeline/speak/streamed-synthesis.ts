@@ -1,0 +1,285 @@
+// Turns the agent's text into audio where a service takes an utterance in pieces: a turn is one stream and one segment.
+// Text goes out clause by clause as it is written, no further ahead of the playhead than 20 s of audio.
+
+import { samplesToMs } from '../../audio/pcm.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ServiceUsage } from '../../speech/service/service-means.ts';
+import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import { isSpeakable } from '../../speech/tts/speakable.ts';
+import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../speech/tts/tts.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { MS_PER_CHARACTER } from './heard-text.ts';
+import {
+  AUDIO_WAIT_MS,
+  type SynthesisListener,
+  type SynthesisText,
+  type Synthesizer,
+  type SynthesizerOptions,
+} from './synthesizer.ts';
+import { Segment, type Utterance } from './utterance.ts';
+
+/** Pieces of one utterance that wait. A minute of speech has ten. */
+const WAITING_MAX = 200;
+/** Audio that is not yet played, or expected for the text; beyond it no more text is given away: an interruption makes it worthless. */
+const AHEAD_MS_MAX = 20_000;
+/** Text of one stream: half a minute, the length of a segment being a minute. */
+const STREAM_CHARACTERS_MAX = 500;
+/** Between two looks at the playhead while too much is ahead. */
+const LOOK_MS = 500;
+
+/** The text of one utterance. */
+interface Script {
+  utterance: Utterance;
+  waiting: string[];
+  isEnded: boolean;
+}
+
+/** A stream of the first script. */
+interface Running {
+  script: Script;
+  stream: SpeechStream;
+  segment: Segment;
+  /** Characters before this segment's text in the stream. */
+  before: number;
+  isEnded: boolean;
+  deadline: Timer | undefined;
+  usage: ServiceUsage[];
+}
+
+export class StreamedSynthesizer implements Synthesizer {
+  readonly #clock: Clock;
+  readonly #open: NonNullable<TextToSpeech['stream']>;
+  readonly #voice: string | undefined;
+  readonly #listener: SynthesisListener;
+  readonly #scripts: Script[] = [];
+  #running: Running | undefined;
+  /** Segments begun, and not yet sent or dropped. */
+  #ahead: Segment[] = [];
+  #look: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: SynthesizerOptions & { stream: NonNullable<TextToSpeech['stream']> }) {
+    this.#clock = options.clock;
+    this.#open = options.stream;
+    this.#voice = options.voice;
+    this.#listener = options.listener;
+  }
+
+  open(utterance: Utterance): SynthesisText {
+    const splitter = createSentenceSplitter();
+    const script: Script = { utterance, waiting: [], isEnded: false };
+    if (!utterance.cancelled) this.#scripts.push(script);
+    const isOver = (): boolean => script.isEnded || utterance.cancelled || this.#isClosed;
+    return {
+      text: (delta) => {
+        if (isOver() || delta === '') return;
+        utterance.firstTextAt ??= this.#clock.monotonicMs();
+        for (const piece of splitter.push(delta)) this.#queue(script, piece);
+        this.pump();
+      },
+      end: () => {
+        if (isOver()) return;
+        for (const piece of splitter.end()) this.#queue(script, piece);
+        script.isEnded = true;
+        this.pump();
+        this.#listener.onAudio();
+      },
+    };
+  }
+
+  pump(): void {
+    while (!this.#isClosed && this.#step());
+  }
+
+  drop(utterance: Utterance): void {
+    utterance.cancelled = true;
+    const running = this.#running;
+    const at = this.#scripts.findIndex((script) => script.utterance === utterance);
+    if (at >= 0) this.#scripts.splice(at, 1);
+    if (running?.script.utterance === utterance) {
+      running.stream.cancel();
+      this.#settle(running);
+    }
+    this.pump();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#scripts.length = 0;
+    this.#look?.cancel();
+    const running = this.#running;
+    if (running === undefined) return;
+    running.stream.cancel();
+    this.#settle(running);
+  }
+
+  #queue(script: Script, piece: string): void {
+    const text = piece.trim();
+    if (!isSpeakable(text)) return;
+    if (script.waiting.length >= WAITING_MAX) {
+      this.#listener.onFault(new GatewayError('QUEUE_FULL', { queue: 'of sentences to say' }));
+      return;
+    }
+    script.waiting.push(text);
+  }
+
+  /** Whether another step may follow. */
+  #step(): boolean {
+    const [script] = this.#scripts;
+    if (script === undefined || this.#running?.isEnded === true) return false;
+    const [piece] = script.waiting;
+    if (piece !== undefined) return this.#give(script, piece);
+    if (!script.isEnded) return false;
+    script.utterance.ended = true;
+    this.#scripts.shift();
+    this.#endStream();
+    return this.#running === undefined;
+  }
+
+  #give(script: Script, piece: string): boolean {
+    if (this.#isFarAhead()) return false;
+    const { length } = this.#running?.segment.text ?? '';
+    if (length > 0 && length + piece.length > STREAM_CHARACTERS_MAX) {
+      this.#endStream();
+      return false;
+    }
+    script.waiting.shift();
+    const isFirst = this.#running === undefined;
+    const running = this.#running ?? this.#begin(script);
+    running.segment.addText(piece);
+    running.stream.push(piece);
+    // The caller waits for the first clause; the service may gather text for the others.
+    if (isFirst && this.#running === running) running.stream.flush();
+    if (this.#running === running && running.deadline === undefined) this.#awaitAudio(running);
+    return true;
+  }
+
+  #endStream(): void {
+    const running = this.#running;
+    if (running === undefined) return;
+    running.isEnded = true;
+    this.#awaitAudio(running);
+    running.stream.end();
+  }
+
+  #begin(script: Script): Running {
+    const segment = this.#addSegment(script.utterance);
+    // The service calls back after `open` has returned.
+    const listener: UtteranceListener = {
+      onAudio: (samples) => this.#audio(running, samples),
+      onWords: (words) => {
+        running.segment.words = [...running.segment.words, ...words];
+      },
+      onUsage: (usage) => addUsage(running.usage, usage),
+      onContinued: (fromCharacter) => this.#continue(running, fromCharacter),
+      onDone: () => this.#finish(running, undefined),
+      onError: (error) => this.#finish(running, error),
+    };
+    const stream = this.#open(this.#voice, listener);
+    const running: Running = {
+      script,
+      stream,
+      segment,
+      before: 0,
+      isEnded: false,
+      deadline: undefined,
+      usage: [],
+    };
+    this.#running = running;
+    return running;
+  }
+
+  #addSegment(utterance: Utterance): Segment {
+    const segment = new Segment(utterance, '');
+    utterance.segments.push(segment);
+    this.#ahead.push(segment);
+    return segment;
+  }
+
+  #audio(running: Running, samples: Int16Array): void {
+    if (this.#running !== running || samples.length === 0) return;
+    const { segment } = running;
+    segment.utterance.firstAudioAt ??= this.#clock.monotonicMs();
+    // While the text goes on, the pauses are the model's.
+    running.deadline?.cancel();
+    running.deadline = undefined;
+    if (running.isEnded) this.#awaitAudio(running);
+    if (segment.push(samples)) {
+      this.#listener.onAudio();
+      return;
+    }
+    running.stream.cancel();
+    this.#finish(running, new GatewayError('TTS_FAILED', { reason: 'speech without end' }));
+  }
+
+  /** The rest of the text is spoken by another voice: a segment of its own, whose times begin at 0. */
+  #continue(running: Running, fromCharacter: number): void {
+    if (this.#running !== running) return;
+    const { segment, before, script } = running;
+    const rest = segment.text.slice(Math.max(0, fromCharacter - before));
+    segment.cutText(fromCharacter - before);
+    segment.complete = true;
+    running.segment = this.#addSegment(script.utterance);
+    running.segment.addText(rest.trimStart());
+    running.before = fromCharacter;
+    this.#awaitAudio(running);
+  }
+
+  /** The audio so far is played, and the rest of the text follows in a stream of its own. */
+  #finish(running: Running, error: GatewayError | undefined): void {
+    if (this.#running !== running) return;
+    this.#settle(running);
+    running.segment.complete = true;
+    if (error !== undefined) {
+      running.segment.failed = true;
+      this.#listener.onFault(error);
+    }
+    this.pump();
+    this.#listener.onAudio();
+  }
+
+  #awaitAudio(running: Running): void {
+    running.deadline?.cancel();
+    running.deadline = this.#clock.after(AUDIO_WAIT_MS, () => {
+      running.stream.cancel();
+      this.#finish(running, new GatewayError('TTS_TIMEOUT'));
+    });
+  }
+
+  #settle(running: Running): void {
+    running.deadline?.cancel();
+    this.#running = undefined;
+    for (const usage of running.usage) this.#listener.onUsage(usage);
+  }
+
+  #isFarAhead(): boolean {
+    this.#ahead = this.#ahead.filter(({ sentEndMs, utterance }) => {
+      return sentEndMs === undefined && !utterance.cancelled;
+    });
+    let aheadMs = 0;
+    for (const segment of this.#ahead) {
+      const expectedMs = segment.complete ? 0 : segment.text.length * MS_PER_CHARACTER;
+      const audioMs = Math.max(samplesToMs(segment.samples), expectedMs);
+      aheadMs += audioMs - samplesToMs(segment.playedSamples);
+    }
+    if (aheadMs < AHEAD_MS_MAX) return false;
+    this.#look?.cancel();
+    this.#look = this.#clock.after(LOOK_MS, () => this.pump());
+    return true;
+  }
+}
+
+/** A service counts each piece of text; a bill has one line for each stream. */
+function addUsage(bill: ServiceUsage[], usage: ServiceUsage): void {
+  const { service, model, unit, source } = usage;
+  const line = bill.findIndex(
+    (each) =>
+      each.service === service &&
+      each.model === model &&
+      each.unit === unit &&
+      each.source === source,
+  );
+  const known = bill[line];
+  if (known === undefined) bill.push(usage);
+  else bill[line] = { ...known, amount: known.amount + usage.amount };
+}

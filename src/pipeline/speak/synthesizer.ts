@@ -1,0 +1,45 @@
+// What turns the agent's text into audio: sentence by sentence, or as one stream for a turn. Segments carry the audio to
+// playout.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ServiceUsage } from '../../speech/service/service-means.ts';
+import type { TextToSpeech } from '../../speech/tts/tts.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Utterance } from './utterance.ts';
+
+/** A synthesiser without output for this long has failed. */
+export const AUDIO_WAIT_MS = 5_000;
+
+export interface SynthesisListener {
+  /** A segment has more audio, or is complete, or an utterance has ended: more may be sent. */
+  onAudio(): void;
+  onUsage(usage: ServiceUsage): void;
+  onFault(error: GatewayError): void;
+}
+
+export interface SynthesizerOptions {
+  clock: Clock;
+  tts: TextToSpeech;
+  voice: string | undefined;
+  listener: SynthesisListener;
+}
+
+/** Accepts the text of one utterance. */
+export interface SynthesisText {
+  text(delta: string): void;
+  end(): void;
+}
+
+export interface Synthesizer {
+  open(utterance: Utterance): SynthesisText;
+  /** Starts what the limits allow. Called again when a segment is sent. */
+  pump(): void;
+  /** The rest of this utterance is not needed. */
+  drop(utterance: Utterance): void;
+  close(): void;
+}
+
+export function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('TTS_FAILED', { reason: 'unexpected' }, error);
+}
