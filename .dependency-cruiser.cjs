@@ -64,7 +64,8 @@ const table = [
 
   ['pipeline/receive', ['codec', 'audio/*', 'model', 'std']],
   ['pipeline/listen', ['audio/*', 'model', 'std']],
-  ['pipeline/speak', ['codec', 'speech/tts', 'audio/*', 'model', 'std']],
+  // speech/service: the type of what a service bills.
+  ['pipeline/speak', ['codec', 'speech/service', 'speech/tts', 'audio/*', 'model', 'std']],
   ['pipeline/turn', ['pipeline/listen', 'pipeline/speak', 'speech/stt', 'model', 'std']],
   [
     'pipeline',
