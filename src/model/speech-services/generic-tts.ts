@@ -26,4 +26,66 @@ const wyoming = z
 
 export type WyomingTtsSettings = z.output<typeof wyoming>;
 
-export const genericTtsServices = { wyoming } as const;
+const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+const httpUrl = z.url({ protocol: /^https?$/ });
+const model = z.string().trim().min(1).max(200).meta({ allow_custom_input: true });
+const speed = z.number().min(0.25).max(4).optional();
+
+const openai = z
+  .object({
+    provider: z.literal('openai'),
+    api_key: secretKey,
+    model: model.default('gpt-4o-mini-tts').meta({
+      description: 'OpenAI ends all models of this interface on 6 January 2027.',
+      examples: ['gpt-4o-mini-tts', 'tts-1', 'tts-1-hd'],
+    }),
+    voice: voice.default('alloy'),
+    base_url: httpUrl.default('https://api.openai.com/v1'),
+    speed,
+    instructions: z.string().max(2_000).optional().describe('How to speak: calmly, warmly.'),
+  })
+  .meta({ title: 'OpenAI', description: 'Speaks each sentence by one request.' });
+
+const speaches = z
+  .object({
+    provider: z.literal('speaches'),
+    model: model.default('kokoro').meta({ examples: ['kokoro', 'hexgrad/Kokoro-82M'] }),
+    voice: voice.default('af_heart'),
+    base_url: httpUrl.default('http://localhost:8000/v1'),
+    speed,
+    api_key: secretKey.optional(),
+  })
+  .meta({
+    title: 'Speaches',
+    description: 'Kokoro or Piper on a server of your own: Speaches or Kokoro-FastAPI.',
+  });
+
+const openAiCompatible = z
+  .object({
+    provider: z.literal('openai_compatible'),
+    base_url: httpUrl.describe('What comes before /audio/speech: https://speech.example.com/v1'),
+    model,
+    voice,
+    api_key: secretKey.optional(),
+    speed,
+    response_format: z.enum(['pcm', 'wav']).default('pcm'),
+    sample_rate: z
+      .union([8_000, 16_000, 22_050, 24_000, 44_100, 48_000].map((rate) => z.literal(rate)))
+      .default(24_000)
+      .describe('Of audio without a WAV header.'),
+  })
+  .meta({
+    title: 'OpenAI-compatible',
+    description: 'Any server with the speech interface of OpenAI.',
+  });
+
+export type OpenAiTtsSettings = z.output<typeof openai>;
+export type SpeachesTtsSettings = z.output<typeof speaches>;
+export type OpenAiCompatibleTtsSettings = z.output<typeof openAiCompatible>;
+
+export const genericTtsServices = {
+  wyoming,
+  openai,
+  speaches,
+  openai_compatible: openAiCompatible,
+} as const;

@@ -7,6 +7,13 @@ import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAssemblyAi } from './assemblyai/assemblyai.ts';
 import { createDeepgram } from './deepgram/deepgram.ts';
+import {
+  createHuggingFaceStt,
+  createOpenAiCompatibleStt,
+  createOpenAiStt,
+  createSpeachesStt,
+  createWhisperCpp,
+} from './openai-compatible/openai-compatible.ts';
 import { openPocketSphinx } from './pocketsphinx/pocketsphinx.ts';
 import type { SpeechToText } from './stt.ts';
 import { createVosk } from './vosk/vosk.ts';
@@ -43,6 +50,12 @@ const create: {
 } = {
   assemblyai: createAssemblyAi,
   deepgram: createDeepgram,
+  groq: createOpenAiStt,
+  huggingface: createHuggingFaceStt,
+  openai: createOpenAiStt,
+  openai_compatible: createOpenAiCompatibleStt,
+  speaches: createSpeachesStt,
   vosk: createVosk,
+  whisper_cpp: createWhisperCpp,
   wyoming: createWyomingStt,
 };

@@ -8,6 +8,11 @@ import type { ServiceMeans } from '../service/service-means.ts';
 import { createCartesia } from './cartesia/cartesia.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
+import {
+  createOpenAiCompatibleTts,
+  createOpenAiTts,
+  createSpeachesTts,
+} from './openai-compatible/openai-compatible.ts';
 import type { TextToSpeech } from './tts.ts';
 import { createWyomingTts } from './wyoming/wyoming.ts';
 
@@ -43,5 +48,8 @@ const create: {
 } = {
   cartesia: createCartesia,
   elevenlabs: createElevenLabs,
+  openai: createOpenAiTts,
+  openai_compatible: createOpenAiCompatibleTts,
+  speaches: createSpeachesTts,
   wyoming: createWyomingTts,
 };

@@ -34,6 +34,8 @@ export interface VoskSessionOptions {
   phrases: readonly string[] | undefined;
   means: ServiceMeans;
   listener: {
+    /** A reply came, also one without words. */
+    onReply(): void;
     onPartial(text: string): void;
     /** `isAnswer`: to `reset`; otherwise the server found an end by itself. */
     onWords(words: RecognizedWords, isAnswer: boolean): void;
@@ -133,6 +135,7 @@ export class VoskSession {
       return;
     }
     this.#replied += 1;
+    this.#listener.onReply();
     if (this.#replied < this.#sent) this.#socket.expectAnswer(REPLY_MS_MAX);
     const isAnswer = this.#replied === this.#resets[0];
     const partial = reply['partial'];

@@ -146,6 +146,7 @@ class VoskRecognizer implements Recognizer {
       phrases: this.#phrases,
       means: this.#means,
       listener: {
+        onReply: () => this.#listener.onActivity?.(),
         onPartial: (text) => {
           if (session === this.#current) this.#listener.onPartial({ text, confidence: null });
         },

@@ -1,0 +1,232 @@
+// A recogniser on a service that transcribes whole utterances. It collects the speech, uploads it after a short silence
+// on the chance that the caller has finished, and answers `finalize` with that transcript if nothing more was said.
+
+import { RATE_HZ } from '../../../audio/pcm.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { serviceSeconds } from '../../../metrics/metrics.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
+import type { Transcriber, Upload } from './transcriber.ts';
+
+/** Silence after which the upload begins: half of what ends a turn. */
+const SPECULATION_MS = 200;
+/** Turns are split after 60 s. What is beyond is left out. */
+const SAMPLES_MAX = 90 * RATE_HZ;
+/** Less is no word, and services refuse it. */
+const SAMPLES_MIN = RATE_HZ / 10;
+/** Turns whose words are due. */
+const DUE_MAX = 4;
+const TERMS_MAX = 50;
+const TERM_CHARACTERS_MAX = 60;
+const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
+interface Attempt {
+  controller: AbortController;
+  words: RecognizedWords | undefined;
+  /** When the turn asked for it; undefined before. */
+  askedMs: number | undefined;
+}
+
+export class BatchRecognizer implements Recognizer {
+  readonly #transcriber: Transcriber;
+  readonly #clock: Clock;
+  readonly #listener: RecognizerListener;
+  readonly #audio: GatedAudio;
+  #parts: Int16Array[] = [];
+  #samples = 0;
+  #pushed = 0;
+  #startMs = 0;
+  #voiceFromMs = 0;
+  #voiceToMs: number | undefined;
+  #silence: Timer | undefined;
+  /** Of the utterance that is being spoken. */
+  #speculation: Attempt | undefined;
+  /** Of finished utterances, oldest first. */
+  readonly #due: Attempt[] = [];
+  #terms: readonly string[];
+  #language: string | undefined;
+  #isOver = false;
+
+  constructor(options: {
+    transcriber: Transcriber;
+    clock: Clock;
+    expectation: ExpectedInput;
+    listener: RecognizerListener;
+  }) {
+    this.#transcriber = options.transcriber;
+    this.#clock = options.clock;
+    this.#listener = options.listener;
+    this.#language = primaryLanguage(options.transcriber.profile.language);
+    this.#terms = termsOf(options.expectation);
+    this.#audio = createGatedAudio((samples) => this.#collect(samples));
+  }
+
+  push(frame: Int16Array): void {
+    if (this.#isOver) return;
+    this.#pushed += frame.length;
+    this.#audio.push(frame);
+  }
+
+  speechStarted(): void {
+    if (this.#isOver) return;
+    if (this.#audio.open) {
+      this.speechResumed();
+      return;
+    }
+    this.#voiceFromMs = this.#nowMs;
+    this.#voiceToMs = undefined;
+    this.#audio.start();
+  }
+
+  speechStopped(): void {
+    if (this.#isOver || !this.#audio.open) return;
+    this.#voiceToMs = this.#nowMs;
+    this.#silence?.cancel();
+    this.#silence = this.#clock.after(SPECULATION_MS, () => {
+      this.#speculation ??= this.#attempt();
+    });
+  }
+
+  speechResumed(): void {
+    this.#silence?.cancel();
+    this.#voiceToMs = undefined;
+    this.#speculation?.controller.abort();
+    this.#speculation = undefined;
+  }
+
+  finalize(): void {
+    if (this.#isOver) return;
+    this.#silence?.cancel();
+    if (this.#due.length >= DUE_MAX) {
+      this.#fail(new GatewayError('STT_FAILED', { reason: 'the words of earlier turns are due' }));
+      return;
+    }
+    this.#voiceToMs ??= this.#nowMs;
+    this.#audio.stop();
+    const attempt = this.#speculation ?? this.#attempt();
+    attempt.askedMs = this.#clock.monotonicMs();
+    this.#speculation = undefined;
+    this.#parts = [];
+    this.#samples = 0;
+    this.#due.push(attempt);
+    // Not within this call: the turn begins to wait after it.
+    if (attempt.words !== undefined) this.#clock.after(0, () => this.#answer());
+  }
+
+  expect(expectation: ExpectedInput): void {
+    this.#terms = termsOf(expectation);
+  }
+
+  setLanguage(language: string): void {
+    this.#language = primaryLanguage(language);
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#silence?.cancel();
+    this.#speculation?.controller.abort();
+    for (const { controller } of this.#due.splice(0)) controller.abort();
+    this.#parts = [];
+  }
+
+  get #nowMs(): number {
+    return (this.#pushed * 1_000) / RATE_HZ;
+  }
+
+  #collect(samples: Int16Array): void {
+    if (this.#samples === 0) this.#startMs = ((this.#pushed - samples.length) * 1_000) / RATE_HZ;
+    if (this.#samples + samples.length > SAMPLES_MAX) return;
+    this.#samples += samples.length;
+    this.#parts.push(samples);
+  }
+
+  /** The words of what was collected so far. */
+  #attempt(): Attempt {
+    const controller = new AbortController();
+    const attempt: Attempt = { controller, words: undefined, askedMs: undefined };
+    if (this.#samples < SAMPLES_MIN) {
+      attempt.words = NO_WORDS;
+      return attempt;
+    }
+    const upload: Upload = {
+      samples: this.#joined(),
+      language: this.#language,
+      terms: this.#terms,
+      spoken: {
+        startMs: this.#startMs,
+        voiceMs: (this.#voiceToMs ?? this.#nowMs) - this.#voiceFromMs,
+      },
+    };
+    this.#reportUsage();
+    this.#transcriber.transcribe(upload, controller.signal).then(
+      (words) => {
+        attempt.words = words;
+        this.#answer();
+      },
+      (error: unknown) => {
+        if (!controller.signal.aborted) this.#fail(error, attempt);
+      },
+    );
+    return attempt;
+  }
+
+  /** The words of the oldest turns, in order. */
+  #answer(): void {
+    for (let [oldest] = this.#due; oldest?.words !== undefined; [oldest] = this.#due) {
+      this.#due.shift();
+      this.#observe('ok', oldest.askedMs);
+      this.#listener.onFinal(oldest.words);
+      if (this.#isOver) return;
+    }
+  }
+
+  #fail(error: unknown, attempt?: Attempt): void {
+    if (this.#isOver) return;
+    this.close();
+    const fault =
+      error instanceof GatewayError
+        ? error
+        : new GatewayError('STT_FAILED', { reason: this.#transcriber.profile.service }, error);
+    this.#observe(fault.code, attempt?.askedMs);
+    this.#listener.onError(fault);
+  }
+
+  #observe(result: string, sinceMs: number | undefined): void {
+    const nowMs = this.#clock.monotonicMs();
+    const { service } = this.#transcriber.profile;
+    const seconds = (nowMs - (sinceMs ?? nowMs)) / 1_000;
+    serviceSeconds.observe({ kind: 'stt', service, result }, seconds);
+  }
+
+  /** Services count what is uploaded, also where the answer is not awaited. */
+  #reportUsage(): void {
+    const { service, model } = this.#transcriber.profile;
+    const amount = this.#samples / RATE_HZ;
+    const usage = { job: 'stt', service, model, unit: 'seconds', amount } as const;
+    this.#listener.onUsage?.({ ...usage, source: 'counted' });
+  }
+
+  #joined(): Int16Array {
+    const all = new Int16Array(this.#samples);
+    let at = 0;
+    for (const part of this.#parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  }
+}
+
+/** The models know languages, not regions; without one they detect it. */
+function primaryLanguage(language: string | undefined): string | undefined {
+  const primary = language?.split('-')[0]?.toLowerCase();
+  return primary === undefined || ['', 'multi', 'auto'].includes(primary) ? undefined : primary;
+}
+
+function termsOf({ boost, phrases }: ExpectedInput): string[] {
+  const terms = [...boost, ...phrases].filter(({ length }) => length <= TERM_CHARACTERS_MAX);
+  return [...new Set(terms)].slice(0, TERMS_MAX);
+}

@@ -1,0 +1,67 @@
+// Recognisers that transcribe whole utterances over HTTP as OpenAI's audio interface does: OpenAI, Groq, Speaches,
+// whisper.cpp and others, and Hugging Face with a body of audio alone. Gated by voice activity; no words before the
+// caller's silence.
+
+import type {
+  HuggingFaceSettings,
+  OpenAiCompatibleSttSettings,
+  OpenAiSttSettings,
+  SpeachesSttSettings,
+  WhisperCppSettings,
+} from '../../../model/speech-services/generic-stt.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import type { SpeechToText } from '../stt.ts';
+import { BatchRecognizer } from './batch-recognizer.ts';
+import { Transcriber } from './transcriber.ts';
+import {
+  huggingFaceProfile,
+  openAiCompatibleProfile,
+  openAiProfile,
+  speachesProfile,
+  type TranscriptionProfile,
+  whisperCppProfile,
+} from './transcription-profile.ts';
+
+/** `openai` and `groq`. */
+export function createOpenAiStt(settings: OpenAiSttSettings, means: ServiceMeans): SpeechToText {
+  return create(openAiProfile(settings), means);
+}
+
+export function createSpeachesStt(
+  settings: SpeachesSttSettings,
+  means: ServiceMeans,
+): SpeechToText {
+  return create(speachesProfile(settings), means);
+}
+
+export function createHuggingFaceStt(
+  settings: HuggingFaceSettings,
+  means: ServiceMeans,
+): SpeechToText {
+  return create(huggingFaceProfile(settings), means);
+}
+
+export function createWhisperCpp(settings: WhisperCppSettings, means: ServiceMeans): SpeechToText {
+  return create(whisperCppProfile(settings), means);
+}
+
+export function createOpenAiCompatibleStt(
+  settings: OpenAiCompatibleSttSettings,
+  means: ServiceMeans,
+): SpeechToText {
+  return create(openAiCompatibleProfile(settings), means);
+}
+
+function create(profile: TranscriptionProfile, means: ServiceMeans): SpeechToText {
+  const transcriber = new Transcriber(profile, means);
+  const { clock } = means;
+  return {
+    name: profile.service,
+    model: profile.model,
+    capabilities: { interimWords: false, finalMsP99: profile.finalMsP99, gated: true },
+    open: (expectation, listener) =>
+      new BatchRecognizer({ transcriber, clock, expectation, listener }),
+    prepare: () => transcriber.prepare(),
+    close: () => transcriber.close(),
+  };
+}

@@ -1,0 +1,124 @@
+// One request for the words of a whole utterance: a WAV file in a form, or alone, within a deadline.
+
+import { createResampler } from '../../../audio/resample/resampler.ts';
+import { wavHeader } from '../../../audio/wav.ts';
+import { parseJson } from '../../../std/json.ts';
+import { vendorMessage } from '../../service/service-fault.ts';
+import { ServiceHttp } from '../../service/service-http.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import type { RecognizedWords } from '../stt.ts';
+import { RequestSlots } from './request-slots.ts';
+import { type Spoken, wordsOfAnswer } from './transcript-answer.ts';
+import type { TranscriptionProfile } from './transcription-profile.ts';
+
+/** From the upload to the words. A turn waits for 2.5 s; later words are of no use. */
+const ANSWER_MS_MAX = 10_000;
+/** Words with times, of a minute. */
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
+/** The text between the parts: no audio of a few kilobytes contains it by chance. */
+const BOUNDARY = 'patchbay-7f3b0c9d51e84a26-part';
+
+export interface Upload {
+  /** 8 kHz, borrowed until this returns. */
+  samples: Int16Array;
+  language: string | undefined;
+  terms: readonly string[];
+  spoken: Omit<Spoken, 'prompt'>;
+}
+
+export class Transcriber {
+  readonly profile: TranscriptionProfile;
+  readonly #means: ServiceMeans;
+  readonly #http: ServiceHttp;
+  readonly #slots: RequestSlots;
+
+  constructor(profile: TranscriptionProfile, means: ServiceMeans) {
+    const { service, secrets, requestsMax, waitingMax } = profile;
+    this.profile = profile;
+    this.#means = means;
+    this.#http = new ServiceHttp({ job: 'stt', service, secrets, means });
+    this.#slots = new RequestSlots(requestsMax, waitingMax);
+  }
+
+  prepare(): void {
+    this.#http.prepare(this.profile.prepareUrl, this.profile.headers);
+  }
+
+  /** Rejects with a ServiceFault, or with the signal's reason. */
+  async transcribe(upload: Upload, signal: AbortSignal): Promise<RecognizedWords> {
+    const { url, headers, fields } = this.profile;
+    const { language, terms } = upload;
+    const wav = wavOf(upload.samples, this.profile.rateHz);
+    const form = fields?.({ language, terms });
+    const [type, body] =
+      form === undefined
+        ? ['audio/wav', wav]
+        : [`multipart/form-data; boundary=${BOUNDARY}`, multipart(form, wav)];
+    const prompt = form?.find(([name]) => name === 'prompt')?.[1] ?? '';
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(signal.reason);
+    signal.throwIfAborted();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const late = this.#means.clock.after(ANSWER_MS_MAX, () =>
+      controller.abort(this.#http.fault('timeout', 'no words in time')),
+    );
+    try {
+      const bytes = await this.#post(
+        { url, headers: { ...headers, 'content-type': type }, body },
+        controller.signal,
+      );
+      return this.#words(bytes, { ...upload.spoken, prompt });
+    } finally {
+      late.cancel();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #post(
+    request: { url: string; headers: Record<string, string>; body: Uint8Array },
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const turn = this.#slots.take(signal);
+    if (turn === undefined) throw this.#http.fault('overload', 'too many requests wait');
+    await turn;
+    try {
+      const post = { method: 'POST', answerMsMax: ANSWER_MS_MAX, signal } as const;
+      const answer = await this.#http.request({ ...post, ...request });
+      return await answer.bytes(ANSWER_BYTES_MAX);
+    } finally {
+      this.#slots.free();
+    }
+  }
+
+  #words(bytes: Buffer, spoken: Spoken): RecognizedWords {
+    const text = bytes.toString();
+    const words = wordsOfAnswer(parseJson(text), spoken);
+    if (words !== undefined) return words;
+    // whisper.cpp reports errors with the status of success.
+    throw this.#http.fault('protocol', vendorMessage(text));
+  }
+}
+
+function wavOf(samples: Int16Array, rateHz: 8_000 | 16_000): Buffer {
+  const pcm = createResampler({ fromHz: 8_000, toHz: rateHz }).process(samples);
+  const bytes = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+  return Buffer.concat([wavHeader({ rateHz, channels: 1, dataBytes: bytes.length }), bytes]);
+}
+
+function multipart(fields: readonly [string, string][], wav: Buffer): Buffer {
+  const parts = fields.map(([name, value]) => `${partOf(name)}\r\n\r\n${value}\r\n`);
+  const file = `${partOf('file')}; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n`;
+  return Buffer.concat([
+    Buffer.from(parts.join('') + file),
+    wav,
+    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+  ]);
+}
+
+function partOf(name: string): string {
+  return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
+}
