@@ -1,0 +1,224 @@
+// One utterance that may change its service: text that was pushed is kept until its audio came, two deadlines find a
+// service that is silent, and the next service goes on from the first clause that was not delivered.
+
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import { ServiceFault } from '../service/service-fault.ts';
+import { deliveredCharacters } from './delivered-text.ts';
+import { type ServiceLine, silenceOf, type TtsFallbackService } from './service-line.ts';
+import { isSpeakable } from './speakable.ts';
+import type { SpeechStream, UtteranceListener, WordTiming } from './tts.ts';
+
+/** From the text to the first audio. */
+const FIRST_AUDIO_MS_MAX = 2_000;
+/** Without audio, after what came has been played. */
+const STALL_MS_MAX = 2_500;
+
+/** One service's part of the utterance. */
+interface Part {
+  entry: TtsFallbackService;
+  stream: SpeechStream;
+  /** Where its text begins in the text of the utterance. */
+  from: number;
+  audioMs: number;
+  firstAudioAt: number | undefined;
+  words: WordTiming[];
+  /** Audio came since the last piece was pushed. */
+  hasAnswered: boolean;
+  isRetry: boolean;
+}
+
+export class FallbackUtterance implements SpeechStream {
+  readonly #line: ServiceLine;
+  readonly #clock: Clock;
+  readonly #voice: string | undefined;
+  readonly #listener: UtteranceListener;
+  /** All pieces, joined by one space, and where each begins. */
+  #text = '';
+  readonly #starts: number[] = [];
+  #isFlushed = false;
+  #isEnded = false;
+  #isOver = false;
+  #part: Part | undefined;
+  #deadline: Timer | undefined;
+
+  constructor(options: {
+    line: ServiceLine;
+    clock: Clock;
+    voice: string | undefined;
+    listener: UtteranceListener;
+  }) {
+    this.#line = options.line;
+    this.#clock = options.clock;
+    this.#voice = options.voice;
+    this.#listener = options.listener;
+  }
+
+  push(piece: string): void {
+    if (this.#isOver || this.#isEnded || !isSpeakable(piece)) return;
+    const start = this.#text === '' ? 0 : this.#text.length + 1;
+    this.#starts.push(start);
+    this.#text += this.#text === '' ? piece : ` ${piece}`;
+    const part = this.#part;
+    if (part === undefined) {
+      this.#begin(0, false);
+      return;
+    }
+    part.hasAnswered = false;
+    part.stream.push(piece);
+    if (this.#part === part && this.#deadline === undefined) this.#await(part);
+  }
+
+  flush(): void {
+    this.#isFlushed = true;
+    this.#part?.stream.flush();
+  }
+
+  end(): void {
+    if (this.#isOver || this.#isEnded) return;
+    this.#isEnded = true;
+    const part = this.#part;
+    if (part === undefined) {
+      // After the caller's own call has returned, as every other end.
+      this.#clock.after(0, () => this.#finish(() => this.#listener.onDone()));
+      return;
+    }
+    part.stream.end();
+    if (this.#part === part) this.#await(part);
+  }
+
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#deadline?.cancel();
+    const part = this.#part;
+    part?.stream.cancel();
+    if (part !== undefined && part.audioMs > 0) part.entry.circuit.succeeded();
+  }
+
+  /** The text from `from` on goes to the service whose turn it is. */
+  #begin(from: number, isRetry: boolean): boolean {
+    const entry = this.#line.current();
+    if (entry === undefined) return false;
+    const part: Part = {
+      entry,
+      stream: this.#line.open(entry, this.#voice, {
+        onAudio: (samples) => this.#audio(part, samples),
+        onWords: (words) => this.#words(part, words),
+        onUsage: (usage) => this.#listener.onUsage?.(usage),
+        onDone: () => this.#done(part),
+        onError: (error) => this.#failed(part, error),
+      }),
+      from,
+      audioMs: 0,
+      firstAudioAt: undefined,
+      words: [],
+      hasAnswered: false,
+      isRetry,
+    };
+    this.#part = part;
+    this.#await(part);
+    this.#give(part);
+    return true;
+  }
+
+  #give(part: Part): void {
+    for (const [at, start] of this.#starts.entries()) {
+      const end = (this.#starts[at + 1] ?? this.#text.length + 1) - 1;
+      if (end <= part.from || this.#part !== part) continue;
+      part.stream.push(this.#text.slice(Math.max(start, part.from), end));
+    }
+    if (this.#part !== part) return;
+    if (this.#isFlushed) part.stream.flush();
+    if (this.#isEnded) part.stream.end();
+  }
+
+  #audio(part: Part, samples: Int16Array): void {
+    if (this.#part !== part || this.#isOver || samples.length === 0) return;
+    part.firstAudioAt ??= this.#clock.monotonicMs();
+    part.audioMs += samples.length / 8;
+    part.hasAnswered = true;
+    this.#await(part);
+    this.#listener.onAudio(samples);
+  }
+
+  #words(part: Part, words: readonly WordTiming[]): void {
+    if (this.#part !== part || this.#isOver) return;
+    part.words.push(...words);
+    this.#listener.onWords(words);
+  }
+
+  #done(part: Part): void {
+    if (this.#part !== part || this.#isOver) return;
+    if (part.audioMs === 0 && isSpeakable(this.#text.slice(part.from))) {
+      this.#failed(part, silenceOf(part.entry, 'overload'));
+    } else if (this.#isEnded) {
+      part.entry.circuit.succeeded();
+      this.#finish(() => this.#listener.onDone());
+    } else {
+      this.#failed(part, silenceOf(part.entry, 'overload'));
+    }
+  }
+
+  #failed(part: Part, error: GatewayError): void {
+    if (this.#part !== part || this.#isOver) return;
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
+    this.#part = undefined;
+    const delivered = this.#delivered(part);
+    const isRepeated = !part.isRetry && isWorthRepeating(error, part.audioMs);
+    this.#line.failed(part.entry, error, !isRepeated);
+    const isComplete = this.#isEnded && delivered >= this.#text.length;
+    if (isComplete) {
+      this.#finish(() => this.#listener.onDone());
+      return;
+    }
+    if (part.audioMs > 0 || part.words.length > 0) this.#listener.onContinued?.(delivered);
+    if (!this.#begin(delivered, isRepeated)) this.#finish(() => this.#listener.onError(error));
+  }
+
+  /** The first character that the next service speaks. After all text, where the next piece will begin. */
+  #delivered(part: Part): number {
+    const text = this.#text.slice(part.from);
+    const characters = deliveredCharacters(text, part.words, part.audioMs);
+    return part.from + characters + (characters > 0 && characters >= text.length ? 1 : 0);
+  }
+
+  /** Whether audio must come: text is waiting for it, or its end is. */
+  #await(part: Part): void {
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
+    if (this.#text.length <= part.from) return;
+    if (part.firstAudioAt === undefined) {
+      this.#deadline = this.#clock.after(FIRST_AUDIO_MS_MAX, () => this.#silent(part));
+      return;
+    }
+    const aheadMs = part.firstAudioAt + part.audioMs - this.#clock.monotonicMs();
+    const waitMs = Math.max(0, aheadMs) + STALL_MS_MAX;
+    this.#deadline = this.#clock.after(waitMs, () => this.#silent(part));
+  }
+
+  #silent(part: Part): void {
+    this.#deadline = undefined;
+    if (this.#part !== part || this.#isOver) return;
+    // Once audio came, and without times of words, it is unknown whether the service is silent or the model.
+    const isKnown = part.words.length > 0 || !part.hasAnswered;
+    const isAllSaid = this.#delivered(part) >= this.#text.length;
+    if (!this.#isEnded && (isAllSaid || !isKnown)) return;
+    part.stream.cancel();
+    this.#failed(part, silenceOf(part.entry, 'timeout'));
+  }
+
+  #finish(report: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#deadline?.cancel();
+    report();
+  }
+}
+
+/** The same service, at once, on a new connection: while nothing was heard, or when only its longest session is over. */
+function isWorthRepeating(error: GatewayError, audioMs: number): boolean {
+  if (!(error instanceof ServiceFault)) return false;
+  return error.kind === 'session' || (error.isRepeatable && audioMs === 0);
+}

@@ -1,0 +1,312 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
+import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
+import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { MS_PER_CHARACTER, wordsOf } from '../../fakes/scripted-voice.ts';
+import { FakeTts } from '../../fakes/speech-services.ts';
+import { faultOf, StreamedTts, type StreamedTtsOptions } from '../../fakes/streamed-tts.ts';
+import { CallRig } from '../../pipeline/call-rig.ts';
+import { HeardUtterance } from './heard-utterance.ts';
+
+const CLAUSE = 'Your table is booked,';
+const SENTENCE = 'for eight on Friday the second.';
+const LAST = 'See you then, and good bye!';
+const TEXT = `${CLAUSE} ${SENTENCE} ${LAST}`;
+
+/** The parts of an utterance, one for each voice, as playout cuts them. */
+class Parts extends HeardUtterance {
+  readonly from = [0];
+  readonly partMs = [0];
+
+  override onAudio(samples: Int16Array): void {
+    super.onAudio(samples);
+    this.partMs[this.partMs.length - 1] = (this.partMs.at(-1) ?? 0) + samples.length / 8;
+  }
+
+  onContinued(fromCharacter: number): void {
+    this.from.push(fromCharacter);
+    this.partMs.push(0);
+  }
+}
+
+type VoiceOptions = Omit<StreamedTtsOptions, 'clock'>;
+
+function setUp(...voices: (VoiceOptions | 'sentences')[]) {
+  const clock = new FakeClock();
+  const faults: ServiceFault[] = [];
+  const services = voices.map((voice, nth) => ({
+    service:
+      voice === 'sentences'
+        ? (new FakeTts(clock) as TextToSpeech)
+        : new StreamedTts({ clock, name: `voice-${nth}`, ...voice }),
+    circuit: new CircuitBreaker({ clock, service: `voice-${nth}` }),
+    voice: `mapped-${nth}`,
+  }));
+  const open = () =>
+    createTtsFallback({
+      services,
+      clock,
+      log: quietLog().log,
+      onPermanentFault: (fault) => faults.push(fault),
+    });
+  const call = open();
+  const say = (...pieces: string[]) => {
+    const heard = new Parts();
+    const stream = call.stream?.('Anna', heard);
+    if (stream === undefined) throw new Error('no streams');
+    for (const [at, piece] of pieces.entries()) {
+      stream.push(piece);
+      if (at === 0) stream.flush();
+    }
+    return { heard, stream };
+  };
+  const fakeOf = (nth: number): StreamedTts => {
+    const fake = services[nth]?.service;
+    if (fake instanceof StreamedTts) return fake;
+    throw new Error('no streamed voice');
+  };
+  const logOf = (nth: number) => fakeOf(nth).log;
+  const voicesOf = (nth: number) => fakeOf(nth).voices;
+  return { clock, services, faults, say, logOf, voicesOf, open };
+}
+
+const failingOnce = (afterMs: number, fault: 'silent' | 'done' | ServiceFault) => {
+  let count = 0;
+  return () => (++count === 1 ? { afterMs, fault } : undefined);
+};
+const failing = (afterMs: number, fault: 'silent' | 'done' | ServiceFault) => () => ({
+  afterMs,
+  fault,
+});
+
+describe('the voices of a call', () => {
+  it('are the first one alone while it works, in the voice that was asked for', async () => {
+    const { clock, say, logOf, voicesOf } = setUp({}, {});
+    const { heard, stream } = say(CLAUSE, SENTENCE);
+    stream.push(LAST);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect(heard.ends).toEqual(['done']);
+    expect(heard.partMs).toEqual([TEXT.length * MS_PER_CHARACTER]);
+    expect(logOf(0)).toEqual([
+      `push ${CLAUSE}`,
+      'flush',
+      `push ${SENTENCE}`,
+      `push ${LAST}`,
+      'end',
+    ]);
+    expect(voicesOf(0)).toEqual(['Anna']);
+    expect(logOf(1)).toEqual([]);
+  });
+
+  it.each([
+    ['network', 1],
+    ['overload', 1],
+    ['rate', 0],
+    ['auth', 0],
+    ['quota', 0],
+  ] as const)(
+    'after %s before any audio: %d more attempts at the same service',
+    async (kind, more) => {
+      const { clock, say, logOf, voicesOf } = setUp({ failure: failing(0, faultOf(kind)) }, {});
+      const { heard, stream } = say(CLAUSE, SENTENCE);
+      stream.end();
+      await clock.advanceAsync(200);
+      expect(logOf(0).filter((line) => line === `push ${CLAUSE}`)).toHaveLength(1 + more);
+      expect(logOf(1)).toEqual([`push ${CLAUSE}`, `push ${SENTENCE}`, 'flush', 'end']);
+      expect(voicesOf(1)).toEqual(['mapped-1']);
+      expect(heard.ends).toEqual(['done']);
+      expect(heard.from).toEqual([0]);
+    },
+  );
+
+  it('change 2 s after text without audio', async () => {
+    const { clock, say, logOf } = setUp({ failure: failing(0, 'silent') }, {});
+    say(CLAUSE);
+    await clock.advanceAsync(1_980);
+    expect(logOf(1)).toEqual([]);
+    await clock.advanceAsync(40);
+    expect(logOf(0).at(-1)).toBe('cancel');
+    expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush']);
+  });
+
+  it('change 2.5 s after what came was played, at the clause that was not delivered', async () => {
+    const { clock, say, logOf } = setUp({ failure: failing(2_400, 'silent') }, {});
+    const { heard, stream } = say(CLAUSE, SENTENCE, LAST);
+    stream.end();
+    await clock.advanceAsync(4_880);
+    expect(logOf(1)).toEqual([]);
+    await clock.advanceAsync(60);
+    expect(logOf(1)).toEqual([`push ${SENTENCE}`, `push ${LAST}`, 'flush', 'end']);
+    expect(heard.from).toEqual([0, CLAUSE.length + 1]);
+    expect(heard.ends).toEqual(['done']);
+  });
+
+  it('stay where they are for the rest of the call', async () => {
+    const { clock, say, logOf } = setUp({ failure: failingOnce(900, faultOf('network')) }, {});
+    say(CLAUSE, SENTENCE).stream.end();
+    await clock.advanceAsync(100);
+    say('The next turn.').stream.end();
+    await clock.advanceAsync(100);
+    expect(logOf(0).filter((line) => line.startsWith('push'))).toHaveLength(2);
+    expect(logOf(1)).toContain('push The next turn.');
+  });
+
+  it('take an utterance without audio for its text as a fault', async () => {
+    const { clock, say, logOf } = setUp({ failure: failing(0, 'done') }, {});
+    const { heard, stream } = say(CLAUSE);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush', 'end']);
+    expect(heard.ends).toEqual(['done']);
+  });
+
+  it('pass by a service whose circuit is open, and end with the embedded one', async () => {
+    const { clock, say, services, logOf } = setUp({}, {}, 'sentences');
+    for (const nth of [0, 1]) services[nth]?.circuit.failed(faultOf('auth'));
+    const { heard, stream } = say(CLAUSE, SENTENCE);
+    stream.end();
+    await clock.advanceAsync(200);
+    expect([logOf(0), logOf(1)]).toEqual([[], []]);
+    expect(heard.ends).toEqual(['done']);
+    expect(heard.words.map(({ word }) => word)).toEqual(`${CLAUSE} ${SENTENCE}`.split(' '));
+    expect(heard.words.at(-1)?.endMs).toBe((CLAUSE.length + SENTENCE.length) * MS_PER_CHARACTER);
+  });
+
+  it('tell the owner of a permanent fault once', async () => {
+    const { clock, say, faults } = setUp({ failure: failing(0, faultOf('auth', 'voice-0')) }, {});
+    for (const text of ['One.', 'Two.', 'Three.']) say(text).stream.end();
+    await clock.advanceAsync(200);
+    expect(faults).toMatchObject([{ kind: 'auth', service: 'voice-0' }]);
+  });
+
+  it('open the circuit for later calls', async () => {
+    const { clock, say, open, logOf } = setUp({ failure: failing(0, faultOf('quota')) }, {});
+    say('One.').stream.end();
+    await clock.advanceAsync(100);
+    const heard = new Parts();
+    const stream = open().stream?.(undefined, heard);
+    stream?.push('Another call.');
+    expect(logOf(0).filter((line) => line.startsWith('push'))).toEqual(['push One.']);
+    expect(logOf(1).at(-1)).toBe('push Another call.');
+  });
+
+  it('fail with the last fault when none is left', async () => {
+    const { clock, say } = setUp(
+      { failure: failing(0, faultOf('auth')) },
+      { failure: failing(0, faultOf('rate')) },
+    );
+    const { heard, stream } = say(CLAUSE);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect(heard.end).toBeInstanceOf(GatewayError);
+    expect(heard.end).toMatchObject({ kind: 'rate' });
+    expect(clock.timers).toBe(0);
+  });
+
+  it('wait for a model that thinks as long as it likes', async () => {
+    const { clock, say, logOf } = setUp({ wordTimes: false }, {});
+    const { heard, stream } = say(CLAUSE);
+    await clock.advanceAsync(30_000, 500);
+    stream.push(SENTENCE);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect(heard.ends).toEqual(['done']);
+    expect(logOf(1)).toEqual([]);
+  });
+
+  it('are silent after a cancel, and leave no timer', async () => {
+    const { clock, say, logOf } = setUp({ speed: 1 }, {});
+    const { heard, stream } = say(CLAUSE, SENTENCE);
+    await clock.advanceAsync(500);
+    stream.cancel();
+    const { samples } = heard;
+    await clock.advanceAsync(10_000, 500);
+    expect(heard.samples).toBe(samples);
+    expect(heard.ends).toEqual([]);
+    expect(logOf(1)).toEqual([]);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('speak every word, and each clause to its end once, whatever fails when', async () => {
+    let seed = 7;
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % below;
+    };
+    for (let round = 0; round < 150; round++) {
+      const kinds = ['network', 'overload', 'rate', 'timeout', 'session', 'quota'] as const;
+      const voice = (): VoiceOptions => ({
+        wordTimes: random(3) > 0,
+        ...(random(2) === 0 && { speed: 1 + random(4) }),
+        firstAudioMs: random(600),
+        failure: () => {
+          if (random(3) === 0) return undefined;
+          const fault = random(3) === 0 ? 'silent' : faultOf(kinds[random(kinds.length)] ?? 'rate');
+          return { afterMs: random(5_500), fault };
+        },
+      });
+      const { clock, say } = setUp(voice(), voice(), voice(), { wordTimes: round % 2 === 0 });
+      const { heard, stream } = say(CLAUSE);
+      await clock.advanceAsync(random(1_500), 100);
+      stream.push(SENTENCE);
+      await clock.advanceAsync(random(6_000), 100);
+      stream.push(LAST);
+      stream.end();
+      await clock.advanceAsync(40_000, 250);
+      expect(heard.ends, `round ${round}`).toEqual(['done']);
+      const spoken = heard.from.map((from, at) => TEXT.slice(from, heard.from[at + 1]));
+      expect(spoken.join(''), `round ${round}`).toBe(TEXT);
+      for (const [at, text] of spoken.entries()) {
+        const needMs = text.trimEnd().length * MS_PER_CHARACTER;
+        expect(heard.partMs[at], `round ${round}, part ${at}: ${text}`).toBeGreaterThanOrEqual(
+          needMs - 20,
+        );
+      }
+      expect(clock.timers, `round ${round}`).toBe(0);
+    }
+  });
+
+  it('are one transcript to playout, with nothing doubled or lost', async () => {
+    const rig = new CallRig({
+      tts: (clock) => {
+        const voice = (failure?: StreamedTtsOptions['failure']) => ({
+          service: new StreamedTts({ clock, ...(failure && { failure }) }),
+          circuit: new CircuitBreaker({ clock, service: 'voice' }),
+        });
+        const services = [voice(failing(2_400, faultOf('network'))), voice()];
+        return createTtsFallback({ services, clock, log: quietLog().log });
+      },
+    });
+    rig.say(TEXT);
+    await rig.run(9_000);
+    expect(rig.reports).toMatchObject([{ heardText: TEXT, interrupted: false }]);
+    expect(rig.of('fault')).toEqual([]);
+  });
+});
+
+describe('the text that was delivered', () => {
+  const text = 'Yes, of course. Your table is booked.';
+
+  it('ends at the last clause whose words were all said', () => {
+    const words = wordsOf(text);
+    expect(text.slice(deliveredCharacters(text, words.slice(0, 2), 500))).toBe(
+      'of course. Your table is booked.',
+    );
+    expect(text.slice(deliveredCharacters(text, words.slice(0, 3), 1_000))).toBe(
+      'Your table is booked.',
+    );
+    expect(deliveredCharacters(text, words, 60 * text.length)).toBe(text.length);
+    expect(deliveredCharacters(text, [], 0)).toBe(0);
+  });
+
+  it('is estimated by slow speech where words have no times', () => {
+    expect(text.slice(deliveredCharacters(text, [], 700))).toBe(text);
+    expect(text.slice(deliveredCharacters(text, [], 800))).toBe('of course. Your table is booked.');
+  });
+});
