@@ -30,6 +30,10 @@ import { LocalFileStore } from './files/local-file-store.ts';
 import { FileLinks } from './files/signed-links.ts';
 import { ClipRepository } from './library/clips.ts';
 import { CredentialRepository, resealCredentials } from './library/credentials.ts';
+import {
+  ModelConfigurationRepository,
+  resealModelConfigurations,
+} from './library/model-configurations.ts';
 import { resealTools } from './library/sealed-headers.ts';
 import { ToolRepository } from './library/tools.ts';
 import { ReportRepository } from './runs/reports.ts';
@@ -164,6 +168,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
         (await resealSigningSecrets(context)) +
         (await resealCredentials(context)) +
         (await resealTools(context)) +
+        (await resealModelConfigurations(context)) +
         (await resealWorkflows(context));
       await noteSealingKey(db, keys[0]);
       return resealed;
@@ -283,6 +288,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     clips: new ClipRepository(context),
     credentials: new CredentialRepository(context),
     tools: new ToolRepository(context),
+    modelConfigurations: new ModelConfigurationRepository(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),

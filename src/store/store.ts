@@ -11,6 +11,7 @@ import type { SigningSecretStore } from './deliveries/signing-secrets.ts';
 import type { DeliveryStore } from './deliveries/webhook-deliveries.ts';
 import type { ClipStore } from './library/clips.ts';
 import type { CredentialStore } from './library/credentials.ts';
+import type { ModelConfigurationStore } from './library/model-configurations.ts';
 import type { ToolStore } from './library/tools.ts';
 import type { ReportStore } from './runs/reports.ts';
 import type { RunStartStore } from './runs/run-starts.ts';
@@ -28,6 +29,7 @@ export interface Store {
   readonly clips: ClipStore;
   readonly credentials: CredentialStore;
   readonly tools: ToolStore;
+  readonly modelConfigurations: ModelConfigurationStore;
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;

@@ -80,6 +80,8 @@ describe('the embedded store', () => {
         templateContextVariables: {},
       },
     );
+    const models = { version: 2, byok: { pipeline: { llm: { api_key: 'sk-3' } } } };
+    await first.modelConfigurations.save({ organizationId, userId: null }, models);
     await first.close();
     expect(await first.alive()).toBe(false);
     expect(statSync(join(folder, 'data')).mode & 0o077).toBe(0);
@@ -87,7 +89,7 @@ describe('the embedded store', () => {
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
     expect(await second.accounts.authenticate(made?.apiKey ?? '')).toEqual(principal);
-    expect(await second.resealSecrets()).toBe(5);
+    expect(await second.resealSecrets()).toBe(6);
     const stored = await second.telephony.getConfiguration(organizationId, id);
     expect(stored?.credentials).toEqual({ auth_token: 'secret', account_sid: 'AC1' });
     expect(await second.resealSecrets()).toBe(0);
@@ -105,10 +107,16 @@ describe('the embedded store', () => {
       token: 'for the CRM',
     });
     expect(await third.tools.get(organizationId, tool.uuid)).toEqual(tool);
+    expect(await third.modelConfigurations.forCalls(organizationId)).toEqual({
+      organization: models,
+    });
     await third.close();
 
     const fourth = await open(OLD_KEY);
     await expect(fourth.telephony.getConfiguration(organizationId, id)).rejects.toMatchObject({
+      code: 'SECRET_KEY_MISSING',
+    });
+    await expect(fourth.modelConfigurations.forCalls(organizationId)).rejects.toMatchObject({
       code: 'SECRET_KEY_MISSING',
     });
     await fourth.close();

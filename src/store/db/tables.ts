@@ -315,6 +315,16 @@ export interface ToolTable {
   updated_at: Date | null;
 }
 
+export interface ModelConfigurationTable {
+  id: Generated<string>;
+  organization_id: string;
+  user_id: string | null;
+  sealed: string;
+  revision: string;
+  validated_at: Date | null;
+  updated_at: Date;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -344,4 +354,5 @@ export interface Tables {
   signing_secrets: SigningSecretTable;
   credentials: CredentialTable;
   tools: ToolTable;
+  model_configurations: ModelConfigurationTable;
 }

@@ -1,0 +1,193 @@
+// Which speech services organizations use, and the older settings of single users: sealed as a whole. What a call reads
+// stays opened in this process until its revision changes.
+
+import type { Selectable } from 'kysely';
+import { isObject } from '../../std/json.ts';
+import { isRowId } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { Fields, ModelConfigurationTable } from '../db/tables.ts';
+import type { SecretContext } from '../secrets/secret-box.ts';
+
+/** Opened configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
+const OPENED_MAX = 500;
+/** Rows that are resealed at a time. */
+const RESEAL_ROWS_MAX = 200;
+
+/** Whose it is: an organization's (`userId` null), or one user's in the older shape. */
+export interface ConfigurationOwner {
+  organizationId: string;
+  userId: string | null;
+}
+
+export interface StoredModelConfiguration {
+  /** With its secrets. */
+  configuration: Fields;
+  /** When the services last accepted its keys. */
+  validatedAt: Date | null;
+}
+
+/** The configuration that calls of an organization use: its own, else the one that a user of it saved last. */
+export type CallConfiguration = { organization: Fields } | { legacyUser: Fields } | undefined;
+
+interface Opened {
+  revision: string;
+  configuration: Fields;
+}
+
+type Row = Pick<
+  Selectable<ModelConfigurationTable>,
+  'organization_id' | 'user_id' | 'sealed' | 'revision'
+>;
+
+export type ModelConfigurationStore = Pick<
+  ModelConfigurationRepository,
+  keyof ModelConfigurationRepository
+>;
+
+export class ModelConfigurationRepository {
+  readonly #context: StoreContext;
+  /** By organization, the one that was not used for longest first. */
+  readonly #opened = new Map<string, Opened>();
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** Undefined if nothing is stored. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+  async get(owner: ConfigurationOwner): Promise<StoredModelConfiguration | undefined> {
+    if (!isOwner(owner)) return undefined;
+    const row = await this.#rowOf(owner).selectAll().executeTakeFirst();
+    if (row === undefined) return undefined;
+    return { configuration: opened(this.#context, row), validatedAt: row.validated_at };
+  }
+
+  /** Whether the organization has one of its own. */
+  async has(organizationId: string): Promise<boolean> {
+    const owner = { organizationId, userId: null };
+    if (!isOwner(owner)) return false;
+    return (await this.#rowOf(owner).select('id').executeTakeFirst()) !== undefined;
+  }
+
+  /** In place of what is stored. `validatedAt`: now. */
+  async save(owner: ConfigurationOwner, configuration: Fields): Promise<void> {
+    const { db, clock, random, secrets } = this.#context;
+    const now = new Date(clock.now());
+    const values = {
+      sealed: secrets.seal(JSON.stringify(configuration), placeOf(owner)),
+      revision: random.uuid(),
+      validated_at: now,
+      updated_at: now,
+    };
+    await db
+      .insertInto('model_configurations')
+      .values({ organization_id: owner.organizationId, user_id: owner.userId, ...values })
+      .onConflict((conflict) =>
+        conflict.columns(['organization_id', 'user_id']).doUpdateSet(values),
+      )
+      .execute();
+  }
+
+  /** The services accepted the keys now. */
+  async noteValidated(owner: ConfigurationOwner): Promise<void> {
+    if (!isOwner(owner)) return;
+    await this.#context.db
+      .updateTable('model_configurations')
+      .set({ validated_at: new Date(this.#context.clock.now()) })
+      .where('organization_id', '=', owner.organizationId)
+      .where('user_id', owner.userId === null ? 'is' : '=', owner.userId)
+      .execute();
+  }
+
+  /** One short query for each call. The result is shared: it must not be changed. Throws SECRET_KEY_MISSING,
+   *  SECRET_UNREADABLE. */
+  async forCalls(organizationId: string): Promise<CallConfiguration> {
+    if (!isRowId(organizationId)) return undefined;
+    const kept = this.#opened.get(organizationId);
+    const row = await this.#context.db
+      .selectFrom('model_configurations')
+      .select(['organization_id', 'user_id', 'revision'])
+      .select((of) =>
+        of
+          .case()
+          .when('revision', '=', kept?.revision ?? NO_REVISION)
+          .then(null)
+          .else(of.ref('sealed'))
+          .end()
+          .as('sealed'),
+      )
+      .where('organization_id', '=', organizationId)
+      .orderBy((of) => of('user_id', 'is', null), 'desc')
+      .orderBy('updated_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    this.#opened.delete(organizationId);
+    if (row === undefined) return undefined;
+    const configuration =
+      row.sealed === null
+        ? (kept?.configuration ?? {})
+        : opened(this.#context, { ...row, sealed: row.sealed });
+    this.#keep(organizationId, { revision: row.revision, configuration });
+    return row.user_id === null ? { organization: configuration } : { legacyUser: configuration };
+  }
+
+  #keep(organizationId: string, fresh: Opened): void {
+    this.#opened.set(organizationId, fresh);
+    const [oldest] = this.#opened.keys();
+    if (this.#opened.size > OPENED_MAX && oldest !== undefined) this.#opened.delete(oldest);
+  }
+
+  #rowOf({ organizationId, userId }: ConfigurationOwner) {
+    return this.#context.db
+      .selectFrom('model_configurations')
+      .where('organization_id', '=', organizationId)
+      .where('user_id', userId === null ? 'is' : '=', userId);
+  }
+}
+
+/** Of no row. */
+const NO_REVISION = '00000000-0000-0000-0000-000000000000';
+
+/** Seals all of them by the newest key; gives how many rows changed. */
+export async function resealModelConfigurations({ db, secrets }: StoreContext): Promise<number> {
+  let changed = 0;
+  for (let after = '0'; ; ) {
+    const rows = await db
+      .selectFrom('model_configurations')
+      .select(['id', 'organization_id', 'user_id', 'sealed'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(RESEAL_ROWS_MAX)
+      .execute();
+    for (const { id, sealed, organization_id: organizationId, user_id: userId } of rows) {
+      if (secrets.isNewest(sealed)) continue;
+      const place = placeOf({ organizationId, userId });
+      await db
+        .updateTable('model_configurations')
+        .set({ sealed: secrets.seal(secrets.open(sealed, place), place) })
+        .where('id', '=', id)
+        // One that was changed meanwhile is sealed by the newest key already.
+        .where('sealed', '=', sealed)
+        .execute();
+      changed += 1;
+    }
+    const last = rows.at(-1)?.id;
+    if (last === undefined) return changed;
+    after = last;
+  }
+}
+
+function opened({ secrets }: StoreContext, row: Omit<Row, 'revision'>): Fields {
+  const place = placeOf({ organizationId: row.organization_id, userId: row.user_id });
+  const configuration: unknown = JSON.parse(secrets.open(row.sealed, place));
+  return isObject(configuration) ? configuration : {};
+}
+
+function placeOf({ organizationId, userId }: ConfigurationOwner): SecretContext {
+  const field = userId === null ? 'model configuration' : `model configuration of user ${userId}`;
+  return { organizationId, field };
+}
+
+function isOwner({ organizationId, userId }: ConfigurationOwner): boolean {
+  return isRowId(organizationId) && (userId === null || isRowId(userId));
+}

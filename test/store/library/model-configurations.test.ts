@@ -1,0 +1,95 @@
+// Model configurations on both engines: sealed as a whole, read for calls, gone with their organization. Source:
+// contract §10.4.
+
+import { describe, expect, it } from 'vitest';
+import { engines } from '../databases.ts';
+import { withStore } from '../engines.ts';
+
+const SECRET = 'the-key-of-the-service';
+
+function configuration(model: string) {
+  return {
+    version: 2,
+    byok: { pipeline: { llm: { provider: 'openai', model, api_key: SECRET } } },
+  };
+}
+
+describe.each(engines())('model configurations on %s', (engine) => {
+  const at = withStore(engine);
+  const own = () => ({ organizationId: at.owner.organizationId, userId: null });
+  const models = () => at.store.modelConfigurations;
+
+  it('are there after they were saved, with the time when their keys were accepted', async () => {
+    expect(await models().get(own())).toBeUndefined();
+    expect(await models().has(at.owner.organizationId)).toBe(false);
+    await models().save(own(), configuration('first'));
+    expect(await models().get(own())).toEqual({
+      configuration: configuration('first'),
+      validatedAt: new Date(at.clock.now()),
+    });
+    expect(await models().has(at.owner.organizationId)).toBe(true);
+    at.clock.advance(60_000);
+    await models().noteValidated(own());
+    expect((await models().get(own()))?.validatedAt).toEqual(new Date(at.clock.now()));
+  });
+
+  it('are sealed in the database, each for its owner', async () => {
+    await models().save(own(), configuration('first'));
+    await models().save(at.owner, configuration('second'));
+    expect(JSON.stringify(await at.sql('select * from model_configurations'))).not.toContain(
+      SECRET,
+    );
+    await at.sql(`update model_configurations set sealed =
+      (select sealed from model_configurations where user_id is null)`);
+    await expect(models().get(at.owner)).rejects.toMatchObject({ code: 'SECRET_UNREADABLE' });
+  });
+
+  it('are of one organization alone', async () => {
+    await models().save(own(), configuration('first'));
+    const [row] = await at.sql(
+      "insert into organizations (name, created_at) values ('Others', now()) returning id",
+    );
+    const stranger = String(row?.['id']);
+    expect(await models().get({ organizationId: stranger, userId: null })).toBeUndefined();
+    expect(await models().forCalls(stranger)).toBeUndefined();
+    expect(await models().forCalls('no id')).toBeUndefined();
+  });
+
+  it("are for calls the organization's, else those that a user saved last", async () => {
+    expect(await models().forCalls(at.owner.organizationId)).toBeUndefined();
+    await models().save(at.owner, configuration('of the user'));
+    expect(await models().forCalls(at.owner.organizationId)).toEqual({
+      legacyUser: configuration('of the user'),
+    });
+    await models().save(own(), configuration('of all'));
+    expect(await models().forCalls(at.owner.organizationId)).toEqual({
+      organization: configuration('of all'),
+    });
+  });
+
+  it('stay opened between calls until they change, also by another process', async () => {
+    await models().save(own(), configuration('first'));
+    const first = await models().forCalls(at.owner.organizationId);
+    expect(await models().forCalls(at.owner.organizationId)).toEqual(first);
+    // What is opened is not read again: this text would not open.
+    await at.sql("update model_configurations set sealed = 'sealed:broken'");
+    expect(await models().forCalls(at.owner.organizationId)).toEqual(first);
+    await at.sql('update model_configurations set revision = gen_random_uuid()');
+    await expect(models().forCalls(at.owner.organizationId)).rejects.toMatchObject({
+      code: 'SECRET_UNREADABLE',
+    });
+    await models().save(own(), configuration('second'));
+    expect(await models().forCalls(at.owner.organizationId)).toEqual({
+      organization: configuration('second'),
+    });
+    await at.sql('delete from model_configurations');
+    expect(await models().forCalls(at.owner.organizationId)).toBeUndefined();
+  });
+
+  it('go with their organization', async () => {
+    await models().save(own(), configuration('first'));
+    await models().save(at.owner, configuration('second'));
+    await at.sql('delete from organizations');
+    expect(await at.sql('select 1 from model_configurations')).toEqual([]);
+  });
+});
