@@ -275,6 +275,23 @@ const rows = {
       'Anything but ok is an answer that the caller did not get from it.',
     ],
     [
+      'Service faults',
+      'ops',
+      [
+        [
+          each('patchbay_service_faults_total', 'kind, service, fault'),
+          '{{kind}} {{service}} {{fault}}',
+        ],
+      ],
+      'auth, forbidden, request and quota go on until a key, an account or a setting changes.',
+    ],
+    [
+      'Services not used',
+      'short',
+      [[most('patchbay_service_circuit_open', 'service'), '{{service}}']],
+      '1 while calls go to the next service, because this one failed.',
+    ],
+    [
       'Model tokens',
       'ops',
       [[each('patchbay_model_tokens_total', 'service, kind'), '{{service}} {{kind}}']],

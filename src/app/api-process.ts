@@ -5,7 +5,7 @@ import { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
-import { gatewayModel } from '../call/setup/gateway-speech.ts';
+import { OrganizationModels } from '../call/setup/organization-speech.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
@@ -22,6 +22,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
 import { isListenHandle, type ListenHandle, listenOn } from '../runtime/listen-handle.ts';
+import { LanguageModels } from '../speech/language-models.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import { systemRandom as random } from '../std/random.ts';
@@ -66,7 +67,7 @@ export async function startApiProcess(
     watchWorker(worker);
     jobs.recoverNow();
   };
-  const textChats = new TextChats({ ...deps, models: gatewayModel(llm) });
+  const textChats = new TextChats(deps);
   textChats.start();
   const readiness = readinessOf(store, workers);
   link.onNotification('leaving', () => readiness.drain());
@@ -122,7 +123,7 @@ export async function startApiProcess(
     await jobs.close();
     await events.flush();
     await deps.http.outside.close();
-    await llm?.close();
+    await deps.languageModels.close();
     await store.close();
   }
 }
@@ -130,6 +131,8 @@ export async function startApiProcess(
 /** What is worked with beside calls. */
 function openDeps(config: Config, store: StoreHandle, log: Log) {
   const egress = egressOf(config);
+  const llm = openModel(config, log);
+  const languageModels = new LanguageModels(llm, { clock, log, egress });
   return withClosing({
     store,
     files: store.files,
@@ -139,7 +142,9 @@ function openDeps(config: Config, store: StoreHandle, log: Log) {
     clock,
     random,
     log,
-    llm: openModel(config, log),
+    llm,
+    languageModels,
+    models: new OrganizationModels({ store, models: languageModels, random, log }),
     http: {
       outside: createGuardedHttp(egress),
       credentialHeaders: credentialHeadersFrom(store),

@@ -5,7 +5,7 @@ import type { CallControl } from '../call/control/call-control.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
-import { gatewaySpeech } from '../call/setup/gateway-speech.ts';
+import { OrganizationSpeech } from '../call/setup/organization-speech.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
@@ -19,6 +19,9 @@ import { kernelFaults, loadAddon, nativeKernels } from '../runtime/native-kernel
 import { processLoadMeter } from '../runtime/process-load.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { selfTestSockets } from '../runtime/socket-self-test.ts';
+import { LanguageModels } from '../speech/language-models.ts';
+import { WarmConnections } from '../speech/service/warm-connections.ts';
+import { SpeechServices } from '../speech/speech-services.ts';
 import { openSpeechToText } from '../speech/stt/registry.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import { openTextToSpeech } from '../speech/tts/registry.ts';
@@ -53,9 +56,10 @@ export async function openGatewayParts(
   collectProcessMetrics();
   clock.lastStall(); // Watched from here on.
   const link = forked?.link;
+  const egress = egressOf(config);
   const [store, speech] = await Promise.all([
     openNodeStore(config, log, forked),
-    openSpeech(config, log), // A forked process has the time: its gateway opens the database.
+    openSpeech(config, egress, log), // A forked process has the time: its gateway opens the database.
   ]);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;
   const known: { providers?: Providers } = {};
@@ -63,7 +67,6 @@ export async function openGatewayParts(
     isPbx: (client) => known.providers?.pbx.some(({ pbx }) => pbx.isKnownClient(client)) === true,
   });
   const packets = await openPacketMedia(config, hasPbxs, { unadmitted, log });
-  const egress = egressOf(config);
   const providers = createProviders({ clock, random, packets, egress });
   known.providers = providers;
   const calls = openCalls(config, { store, providers, speech, egress, log, worker: link?.number });
@@ -80,7 +83,7 @@ export async function openGatewayParts(
     async close(): Promise<void> {
       await calls.http.outside.close();
       calls.services.mediaClock.close();
-      await Promise.all([speech.tts.close(), speech.stt?.close(), speech.llm?.close()]);
+      await speech.services.close();
       await store.close();
     },
     /** Inputs other than the API. */
@@ -165,7 +168,7 @@ function openCalls(
     services: {
       mediaClock: new MediaClock(clock),
       vad: speech.vad,
-      speech: gatewaySpeech(speech),
+      speech: new OrganizationSpeech({ store, services: speech.services, random, log }),
     },
     store,
     providers,
@@ -186,7 +189,7 @@ function openCalls(
   });
 }
 
-export async function openSpeech(config: Config, log: Log) {
+async function openSpeech(config: Config, egress: Egress, log: Log) {
   const vad = loadVad(clock);
   nativeKernels();
   reportSelfTest(log, 'native-kernels', kernelFaults());
@@ -196,7 +199,13 @@ export async function openSpeech(config: Config, log: Log) {
     openRecogniser(config.stt, log),
   ]);
   const llm = openModel(config, log);
-  return { vad, tts, stt, llm, voice: config.voice };
+  const means = { clock, log, egress, warm: new WarmConnections({ clock, egress }) };
+  const services = new SpeechServices({
+    gateway: { stt, tts, voice: config.voice },
+    models: new LanguageModels(llm, means),
+    means,
+  });
+  return { vad, stt, llm, services };
 }
 
 /** Throws STT_UNAVAILABLE if the requested one is not installed. */

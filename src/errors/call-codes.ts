@@ -197,6 +197,10 @@ export const callErrors = {
   // Speech services
   STT_UNAVAILABLE: { retry: true, text: 'Speech recognition is not available: {reason}' },
   STT_FAILED: { retry: true, text: 'Speech recognition failed: {reason}' },
+  SPEECH_SETTINGS_INVALID: {
+    retry: false,
+    text: 'The settings of the speech services ({section}) cannot be used: {reason}',
+  },
   TTS_UNAVAILABLE: { retry: true, text: 'Speech synthesis is not available: {reason}' },
   TTS_FAILED: { retry: true, text: 'Speech synthesis failed: {reason}' },
   TTS_TIMEOUT: { retry: true, text: 'Speech synthesis gave no audio in time' },

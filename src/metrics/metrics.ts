@@ -259,8 +259,8 @@ export const serviceSeconds = new Histogram({
 });
 export const serviceFaults = new Counter({
   name: 'patchbay_service_faults_total',
-  help: 'Faults of speech and model services, by job (stt, tts, llm), service and kind',
-  labelNames: ['job', 'service', 'kind'] as const,
+  help: 'Faults of speech and model services, by kind (stt, tts, llm), service and fault',
+  labelNames: ['kind', 'service', 'fault'] as const,
   registers,
 });
 export const serviceCircuit = new Gauge({

@@ -12,7 +12,6 @@ import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
 import { LiveWatchers } from '../../src/call/log/live-watchers.ts';
-import { gatewayModel } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { createEgress } from '../../src/egress/egress-rule.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
@@ -21,6 +20,7 @@ import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { openSignUpEgress } from '../fakes/egress.ts';
 import { FakeCallService } from '../fakes/fake-call-service.ts';
+import { gatewayModel } from '../fakes/gateway-speech.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { type RestServer, startRestServer } from '../telephony/provider/rest-server.ts';
 

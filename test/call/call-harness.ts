@@ -9,7 +9,6 @@ import type { StartCall, StartedCall, TestCall } from '../../src/call/call-servi
 import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import { gatewaySpeech } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
@@ -29,6 +28,7 @@ import { createMediaTokens } from '../../src/transport/media-token.ts';
 import type { MediaPath } from '../../src/transport/websocket/media-server.ts';
 import { type FakeClock, settle } from '../fakes/fake-clock.ts';
 import { FakePbx } from '../fakes/fake-pbx.ts';
+import { gatewaySpeech } from '../fakes/gateway-speech.ts';
 import { FakeStt, FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { formPost } from '../telephony/provider/provider-request.ts';

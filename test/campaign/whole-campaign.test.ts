@@ -8,7 +8,6 @@ import { type CallParts, createCallControl, withClosing } from '../../src/app/ca
 import type { CallControl } from '../../src/call/control/call-control.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../src/call/log/event-log.ts';
-import { gatewaySpeech } from '../../src/call/setup/gateway-speech.ts';
 import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
 import { Dispatcher } from '../../src/campaign/dispatcher.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
@@ -20,6 +19,7 @@ import { createProviders } from '../../src/telephony/registry/registry.ts';
 import { createMediaTokens } from '../../src/transport/media-token.ts';
 import { createMediaServer, type MediaServer } from '../../src/transport/websocket/media-server.ts';
 import { ACCOUNT, AUTH_TOKEN, chat } from '../call/call-harness.ts';
+import { gatewaySpeech } from '../fakes/gateway-speech.ts';
 import { FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';

@@ -52,7 +52,10 @@ export class CallPlanner {
     const fetch = fetches.start(run, version.definition);
     const { organizationId } = run;
     const { configurations } = version;
-    const speech = await services.speech.planOf({ organizationId, configurations });
+    const { plan: speech, faults: unusable } = await services.speech.planOf({
+      organizationId,
+      configurations,
+    });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);
     const tools =
@@ -62,7 +65,7 @@ export class CallPlanner {
     await sounds.clips.add(toolClipRefs(tools));
     const planned = planCall({ run, configuration, provider, version, speech, sounds, tools });
     const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
-    const faults = [...planned.faults, ...toolFaults(provider, tools)];
+    const faults = [...unusable, ...planned.faults, ...toolFaults(provider, tools)];
     return { ...planned, preCall, faults };
   }
 

@@ -51,7 +51,7 @@ export class ProviderDial {
     if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
     // A version with services of its own opens its connections when the call is planned.
     const owner = { organizationId: run.organizationId, configurations: {} };
-    void services.speech.planOf(owner).then(prepareSpeech);
+    void services.speech.planOf(owner).then(({ plan }) => prepareSpeech(plan));
     const callS = await this.#deps.store.workflows.callSeconds(run.definitionId);
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
     try {

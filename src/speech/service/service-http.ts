@@ -121,7 +121,7 @@ export class ServiceHttp {
     more: Partial<ConstructorParameters<typeof ServiceFault>[3]> = {},
   ): ServiceFault {
     const { job, service, secrets } = this.#options;
-    serviceFaults.inc({ job, service, kind });
+    serviceFaults.inc({ kind: job, service, fault: kind });
     return new ServiceFault(job, service, kind, { ...more, detail, redact: secrets });
   }
 

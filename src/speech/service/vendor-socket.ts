@@ -120,7 +120,7 @@ export class VendorSocket {
     const { job, service, secrets, listener } = this.#options;
     this.#stop();
     this.#socket?.terminate();
-    serviceFaults.inc({ job, service, kind });
+    serviceFaults.inc({ kind: job, service, fault: kind });
     listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact: secrets }));
   }
 

@@ -67,7 +67,7 @@ export class WyomingConnection {
     if (this.#isOver) return;
     const { job, listener } = this.#options;
     this.close();
-    serviceFaults.inc({ job, service: 'wyoming', kind });
+    serviceFaults.inc({ kind: job, service: 'wyoming', fault: kind });
     listener.onFault(new ServiceFault(job, 'wyoming', kind, { detail, cause }));
   }
 

@@ -7,12 +7,12 @@ import type { TextChatDeps } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
-import { gatewayModel } from '../../../src/call/setup/gateway-speech.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import type { TextChat } from '../../../src/store/runs/text-chat.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
+import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import type { TestStore } from '../../store/engines.ts';
 
 export class ChatHarness {

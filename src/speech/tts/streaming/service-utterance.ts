@@ -93,7 +93,7 @@ export class ServiceUtterance {
   fault(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
     if (this.#isOver) return;
     const { service } = this.#options;
-    serviceFaults.inc({ job: 'tts', service, kind });
+    serviceFaults.inc({ kind: 'tts', service, fault: kind });
     this.fail(new ServiceFault('tts', service, kind, { ...more, detail }));
   }
 

@@ -1,0 +1,75 @@
+// The speech services of a process: makes the plan of each call from its settings. Calls with the same settings share
+// clients and circuit breakers.
+
+import type {
+  SpeechSettings,
+  SttSettings,
+  TtsSettings,
+} from '../model/speech-services/speech-settings.ts';
+import type { LanguageModels } from './language-models.ts';
+import { ServiceCache } from './service/service-cache.ts';
+import type { ServiceMeans } from './service/service-means.ts';
+import type { SpeechPlan } from './speech-plan.ts';
+import { createSttService } from './stt/registry.ts';
+import type { SpeechToText } from './stt/stt.ts';
+import { createTtsService } from './tts/registry.ts';
+import type { TextToSpeech } from './tts/tts.ts';
+
+export interface SpeechServicesOptions {
+  /** Of calls without settings, and the last fallback of all others. */
+  gateway: Pick<SpeechPlan, 'stt' | 'tts' | 'voice'>;
+  models: LanguageModels;
+  means: ServiceMeans;
+}
+
+export class SpeechServices {
+  readonly models: LanguageModels;
+  readonly #gateway: SpeechServicesOptions['gateway'];
+  readonly #means: ServiceMeans;
+  readonly #stt: ServiceCache<SpeechToText>;
+  readonly #tts: ServiceCache<TextToSpeech>;
+
+  constructor({ gateway, models, means }: SpeechServicesOptions) {
+    const { clock } = means;
+    this.models = models;
+    this.#gateway = gateway;
+    this.#means = means;
+    this.#stt = new ServiceCache(clock);
+    this.#tts = new ServiceCache(clock);
+  }
+
+  /** Throws OUTSIDE_FORBIDDEN. */
+  plan({ stt, tts, llm }: SpeechSettings): SpeechPlan {
+    return { stt: this.#recognizer(stt), ...this.#synthesizer(tts), llm: this.models.of(llm) };
+  }
+
+  async close(): Promise<void> {
+    const { stt, tts } = this.#gateway;
+    const services = [stt, tts, this.models, ...this.#stt.all(), ...this.#tts.all()];
+    await Promise.all(services.map((service) => service?.close()));
+    this.#means.warm.close();
+  }
+
+  #recognizer(settings: readonly SttSettings[]): SpeechToText | undefined {
+    const { stt: embedded } = this.#gateway;
+    const services = settings.flatMap((each) => {
+      if (each.provider === 'pocketsphinx') return [];
+      return [this.#stt.of(each, each.provider, () => createSttService(each, this.#means))];
+    });
+    if (services.length === 0) return embedded;
+    return services[0]?.service ?? embedded;
+  }
+
+  #synthesizer(settings: readonly TtsSettings[]): Pick<SpeechPlan, 'tts' | 'voice'> {
+    const { tts: embedded, voice } = this.#gateway;
+    const [first] = settings;
+    if (first === undefined) return { tts: embedded, voice };
+    const services = settings.flatMap((each) => {
+      if (each.provider === 'flite') return [];
+      return [this.#tts.of(each, each.provider, () => createTtsService(each, this.#means))];
+    });
+    const flite = settings.find((each) => each.provider === 'flite');
+    if (services.length === 0) return { tts: embedded, voice: flite?.voice ?? voice };
+    return { tts: services[0]?.service ?? embedded, voice: undefined };
+  }
+}

@@ -1,0 +1,17 @@
+// The same speech services for every call.
+
+import type { LanguageModelSource, SpeechSource } from '../../src/call/setup/call-services.ts';
+import type { LanguageModel } from '../../src/speech/llm/llm.ts';
+import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
+
+export function gatewaySpeech(plan: SpeechPlan): SpeechSource {
+  return {
+    languageModelOf: () => Promise.resolve(plan.llm),
+    planOf: () => Promise.resolve({ plan, faults: [] }),
+  };
+}
+
+/** For a process without calls. */
+export function gatewayModel(llm: LanguageModel | undefined): LanguageModelSource {
+  return { languageModelOf: () => Promise.resolve(llm) };
+}
