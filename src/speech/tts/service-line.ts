@@ -81,7 +81,7 @@ function serviceFaultOf({ name }: TextToSpeech, error: Error): ServiceFault {
 /** A fault that no client reported. */
 export function silenceOf(entry: TtsFallbackService, kind: 'timeout' | 'overload'): ServiceFault {
   const service = entry.service.name;
-  serviceFaults.inc({ job: 'tts', service, kind });
+  serviceFaults.inc({ kind: 'tts', service, fault: kind });
   const detail = kind === 'timeout' ? 'no audio in time' : 'no audio for the text';
   return new ServiceFault('tts', service, kind, { detail });
 }
