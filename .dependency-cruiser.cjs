@@ -24,6 +24,8 @@ const table = [
   ['speech/stt', ['speech/service', 'egress', 'audio/*', 'runtime', 'model', 'std']],
   ['speech/tts', ['speech/service', 'egress', 'audio/*', 'runtime', 'model', 'std']],
   ['speech', ['speech/*', 'egress', 'model', 'std']],
+  // What the account of a service says without a call: whether its key is good, which voices it has.
+  ['speech/account', ['speech/service', 'egress', 'model', 'std']],
   ['workflow/variables', ['model', 'std']],
   ['workflow/nodes', ['model', 'std']],
   ['workflow/slots', ['workflow/nodes', 'model', 'std']],
@@ -369,6 +371,10 @@ const table = [
       'model',
       'std',
     ],
+  ],
+  [
+    'api/model-configurations',
+    ['api/http', 'api/auth', 'speech/account', 'egress', 'store/library', 'model', 'std'],
   ],
   [
     'api/tools',

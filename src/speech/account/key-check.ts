@@ -1,0 +1,156 @@
+// Checks the keys of services with the services themselves: one request each, all at once, within seconds. Only a
+// service that refuses a key makes it bad; anything else is "not verified", so that no outage of a service keeps a
+// configuration from being saved.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { ConfiguredService } from '../../model/speech-services/model-configuration.ts';
+import { isServiceSecret, type SpeechJob } from '../../model/speech-services/service-rows.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceHttp } from '../service/service-http.ts';
+import { EMBEDDED, type KeyCheck, keyChecks } from './key-check-table.ts';
+
+export interface ServiceToCheck {
+  job: SpeechJob;
+  service: ConfiguredService;
+}
+
+export interface ServiceVerdict {
+  /** `ok`: accepted; `refused`: the service refuses the key; `unverified`: nobody knows. */
+  verdict: 'ok' | 'refused' | 'unverified';
+  /** Why, with the service's words and without secrets; empty if it is `ok`. */
+  message: string;
+  durationMs: number;
+}
+
+export interface CheckMeans {
+  clock: Clock;
+  egress: Egress;
+}
+
+/** A person waits for all of them. */
+const ANSWER_MS_MAX = 3_000;
+/** With the rest of an answer that comes slowly. */
+const CHECK_MS_MAX = 4_000;
+/** Requests for one configuration: three jobs with a service, a fallback and several keys each. */
+const REQUESTS_MAX = 24;
+
+/** One verdict for each service, in their order: the worst of its keys. Never rejects but with the signal's reason. */
+export async function checkServices(
+  services: readonly ServiceToCheck[],
+  means: CheckMeans,
+  signal: AbortSignal,
+): Promise<ServiceVerdict[]> {
+  const allowance = { left: REQUESTS_MAX };
+  const deadline = deadlineSignal(means.clock, CHECK_MS_MAX, 'an answer', signal);
+  const all = { ...means, signal: deadline.signal, parent: signal, allowance };
+  try {
+    return await Promise.all(services.map((each) => checkService(each, all)));
+  } finally {
+    deadline.done();
+  }
+}
+
+interface Means extends CheckMeans {
+  /** Ends the requests. */
+  signal: AbortSignal;
+  /** Nobody waits for the verdicts any more. */
+  parent: AbortSignal;
+  allowance: { left: number };
+}
+
+async function checkService(
+  { job, service }: ServiceToCheck,
+  means: Means,
+): Promise<ServiceVerdict> {
+  const startMs = means.clock.monotonicMs();
+  const verdict = await verdictOf({ job, service }, means);
+  return { ...verdict, durationMs: Math.round(means.clock.monotonicMs() - startMs) };
+}
+
+type Verdict = Omit<ServiceVerdict, 'durationMs'>;
+const OK: Verdict = { verdict: 'ok', message: '' };
+
+async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promise<Verdict> {
+  const { provider } = service;
+  if (EMBEDDED.has(provider)) return OK;
+  const check = Object.hasOwn(keyChecks, provider) ? keyChecks[provider] : undefined;
+  if (check === undefined) return unverified('this service has no request that checks a key');
+  const given = service['api_key'];
+  const keys = [given].flat().filter((key): key is string => typeof key === 'string' && key !== '');
+  const wrong = keys.find((key) => !key.startsWith(check.keyPrefix ?? ''));
+  if (wrong !== undefined) return refused(provider, `its keys begin with ${check.keyPrefix}`);
+  if (keys.length === 0 && check.isKeyless !== true) return unverified('it has no API key');
+  const url = check.url(service);
+  if (url === undefined) return unverified('this service has no request that checks a key');
+  const http = new ServiceHttp({ job, service: provider, secrets: secretsOf(service), means });
+  try {
+    const asked = keys.length === 0 ? [undefined] : keys;
+    const verdicts = await Promise.all(
+      asked.map((key) => ask({ provider, url, key, check }, http, means)),
+    );
+    return (
+      verdicts.find(({ verdict }) => verdict === 'refused') ??
+      verdicts.find(({ verdict }) => verdict === 'unverified') ??
+      OK
+    );
+  } finally {
+    await http.close();
+  }
+}
+
+async function ask(
+  of: { provider: string; url: string; key: string | undefined; check: KeyCheck },
+  http: ServiceHttp,
+  { signal, parent, allowance }: Means,
+): Promise<Verdict> {
+  const { provider, url, key, check } = of;
+  if (allowance.left <= 0) return unverified('there are too many keys to check at once');
+  allowance.left -= 1;
+  try {
+    const { method = 'GET' } = check;
+    const headers = {
+      accept: 'application/json',
+      ...(key === undefined ? {} : check.headers(key)),
+    };
+    const body = method === 'POST' ? { body: '' } : {};
+    const answer = await http.request({
+      ...{ method, url, headers, signal, answerMsMax: ANSWER_MS_MAX },
+      ...body,
+    });
+    for await (const _part of answer.body) break;
+    return answer.status < 300 ? OK : unverified(`it answered ${answer.status}`);
+  } catch (error) {
+    parent.throwIfAborted();
+    if (error instanceof ServiceFault) return ofFault(error, provider, check);
+    if (codeOf(error) === 'TIMED_OUT') return unverified('no answer in time');
+    throw error;
+  }
+}
+
+function ofFault(error: ServiceFault, provider: string, check: KeyCheck): Verdict {
+  const { detail } = error;
+  const status = Number(error.facts['status'] ?? 0);
+  const says = (words: RegExp | undefined): boolean => words?.test(detail) === true;
+  const isRefusal = (check.refusing ?? [401, 403]).includes(status) || says(check.refusingWords);
+  if (isRefusal && !says(check.harmlessWords)) return refused(provider, detail);
+  return unverified(status === 0 ? detail : `it answered ${status}: ${detail}`);
+}
+
+function refused(provider: string, words: string): Verdict {
+  const said = words === '' ? '' : ` The service says: ${words}`;
+  return { verdict: 'refused', message: `Invalid ${provider} API key.${said}` };
+}
+
+function unverified(message: string): Verdict {
+  return { verdict: 'unverified', message };
+}
+
+function secretsOf(service: ConfiguredService): string[] {
+  return Object.entries(service)
+    .filter(([name]) => isServiceSecret(name))
+    .flatMap(([, value]) => [value].flat())
+    .filter((value): value is string => typeof value === 'string');
+}

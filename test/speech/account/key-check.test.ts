@@ -1,0 +1,215 @@
+// Keys are checked with their services: one request each, with a verdict that only a refusal makes bad.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkServices } from '../../../src/speech/account/key-check.ts';
+import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
+import { openSignUpEgress } from '../../fakes/egress.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { type ServiceHosts, startServiceHosts } from '../../fakes/service-hosts.ts';
+
+const KEY = 'sk-0123456789abcdef';
+let hosts: ServiceHosts;
+let clock: FakeClock;
+
+beforeAll(async () => {
+  hosts = await startServiceHosts();
+});
+afterAll(() => hosts.close());
+beforeEach(() => {
+  clock = new FakeClock();
+  hosts.asked.length = 0;
+  hosts.answer = () => ({ status: 200 });
+});
+
+const service = (provider: string, fields: Record<string, unknown> = {}) => ({
+  job: 'llm' as const,
+  service: { provider, api_key: KEY, ...fields },
+});
+
+async function verdictOf(provider: string, fields: Record<string, unknown> = {}) {
+  const means = { clock, egress: hosts.egress };
+  const signal = new AbortController().signal;
+  const [verdict] = await checkServices([service(provider, fields)], means, signal);
+  return verdict;
+}
+
+describe('the check of a key', () => {
+  it.each([
+    ['openai', {}, 'GET api.openai.com/v1/models', 'authorization', `Bearer ${KEY}`],
+    [
+      'openai',
+      { base_url: 'http://llm:8080/v1/' },
+      'GET llm:8080/v1/models',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    ['groq', {}, 'GET api.groq.com/openai/v1/models', 'authorization', `Bearer ${KEY}`],
+    ['openrouter', {}, 'GET openrouter.ai/api/v1/key', 'authorization', `Bearer ${KEY}`],
+    ['deepgram', {}, 'GET api.deepgram.com/v1/projects', 'authorization', `Token ${KEY}`],
+    [
+      'deepgram',
+      { base_url: 'wss://dg.example.com/x' },
+      'GET dg.example.com/v1/projects',
+      'authorization',
+      `Token ${KEY}`,
+    ],
+    [
+      'assemblyai',
+      {},
+      'GET streaming.assemblyai.com/v3/token?expires_in_seconds=60',
+      'authorization',
+      KEY,
+    ],
+    ['elevenlabs', {}, 'GET api.elevenlabs.io/v1/models', 'xi-api-key', KEY],
+    ['cartesia', {}, 'GET api.cartesia.ai/voices?limit=1', 'x-api-key', KEY],
+    ['soniox', {}, 'GET api.soniox.com/v1/models', 'authorization', `Bearer ${KEY}`],
+    ['gladia', {}, 'GET api.gladia.io/v2/live?limit=1', 'x-gladia-key', KEY],
+    ['anthropic', {}, 'GET api.anthropic.com/v1/models?limit=1', 'x-api-key', KEY],
+    [
+      'google',
+      {},
+      'GET generativelanguage.googleapis.com/v1beta/models?pageSize=1',
+      'x-goog-api-key',
+      KEY,
+    ],
+    [
+      'azure',
+      { endpoint: 'https://me.openai.azure.com/' },
+      'GET me.openai.azure.com/openai/v1/models',
+      'api-key',
+      KEY,
+    ],
+    [
+      'azure_speech',
+      { region: 'eastus' },
+      'POST eastus.api.cognitive.microsoft.com/sts/v1.0/issueToken',
+      'ocp-apim-subscription-key',
+      KEY,
+    ],
+    [
+      'inworld',
+      {},
+      'GET api.inworld.ai/voices/v1/voices?pageSize=1',
+      'authorization',
+      `Basic ${KEY}`,
+    ],
+  ])(
+    'asks %s once, with the key where it wants it (%o)',
+    async (provider, fields, asked, name, value) => {
+      expect(await verdictOf(provider, fields)).toMatchObject({ verdict: 'ok', message: '' });
+      expect(hosts.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([asked]);
+      expect(hosts.asked[0]?.headers[name]).toBe(value);
+    },
+  );
+
+  it.each([401, 403])(
+    'is a refusal at %i, in the words of the service and without the key',
+    async (status) => {
+      hosts.answer = () => ({ status, body: { error: { message: `bad key ${KEY}` } } });
+      expect(await verdictOf('deepgram')).toMatchObject({
+        verdict: 'refused',
+        message: 'Invalid deepgram API key. The service says: bad key [redacted]',
+      });
+    },
+  );
+
+  it.each([302, 404, 429, 500])('verifies nothing at %i', async (status) => {
+    hosts.answer = () => ({ status, body: { message: 'busy' } });
+    expect(await verdictOf('openai')).toMatchObject({
+      verdict: 'unverified',
+      message: expect.stringContaining(`it answered ${status}`),
+    });
+  });
+
+  it.each(['xai', 'lmnt'])('of %s is a refusal at 401 alone', async (provider) => {
+    hosts.answer = () => ({ status: 403 });
+    expect(await verdictOf(provider)).toMatchObject({ verdict: 'unverified' });
+    hosts.answer = () => ({ status: 401 });
+    expect(await verdictOf(provider)).toMatchObject({ verdict: 'refused' });
+  });
+
+  it('takes a key of few permissions for a good one', async () => {
+    const message = 'The API key you used is missing the permission models_read';
+    hosts.answer = () => ({ status: 401, body: { detail: { message } } });
+    expect(await verdictOf('elevenlabs')).toMatchObject({ verdict: 'unverified' });
+  });
+
+  it('understands a refusal under another status', async () => {
+    hosts.answer = () => ({ status: 400, body: { error: { message: 'API key not valid.' } } });
+    expect(await verdictOf('google')).toMatchObject({ verdict: 'refused' });
+  });
+
+  it('verifies nothing without a request that could: no row, no region, no key', async () => {
+    expect(await verdictOf('rime')).toMatchObject({ verdict: 'unverified' });
+    expect(await verdictOf('constructor')).toMatchObject({ verdict: 'unverified' });
+    expect(await verdictOf('azure_speech', { region: 'evil.com/' })).toMatchObject({
+      verdict: 'unverified',
+    });
+    expect(await verdictOf('google', { api_key: null })).toMatchObject({ verdict: 'unverified' });
+    expect(hosts.asked).toEqual([]);
+  });
+
+  it('refuses a key that cannot be one of the service', async () => {
+    expect(await verdictOf('huggingface')).toMatchObject({ verdict: 'refused' });
+    expect(await verdictOf('huggingface', { api_key: 'hf_1' })).toMatchObject({
+      verdict: 'unverified',
+    });
+  });
+
+  it('finds the embedded services good without a question', async () => {
+    expect(await verdictOf('flite')).toMatchObject({ verdict: 'ok' });
+    expect(hosts.asked).toEqual([]);
+  });
+
+  it('asks for every key of a list, and the worst one counts', async () => {
+    hosts.answer = ({ headers }) => ({
+      status: headers['authorization'] === 'Bearer b' ? 401 : 200,
+    });
+    expect(await verdictOf('openai', { api_key: ['a', 'b'] })).toMatchObject({
+      verdict: 'refused',
+    });
+    expect(hosts.asked).toHaveLength(2);
+  });
+
+  it('asks no more than 24 times at once', async () => {
+    const keys = Array.from({ length: 30 }, (_, nth) => `key-${nth}`);
+    expect(await verdictOf('openai', { api_key: keys })).toMatchObject({ verdict: 'unverified' });
+    expect(hosts.asked).toHaveLength(24);
+  });
+
+  it('waits three seconds for a silent service, and for all of them together', async () => {
+    hosts.answer = () => undefined;
+    const verdicts = checkServices(
+      [service('openai'), service('deepgram')],
+      { clock, egress: hosts.egress },
+      new AbortController().signal,
+    );
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(2));
+    clock.advance(3_000);
+    expect(await verdicts).toMatchObject([
+      { verdict: 'unverified', durationMs: 3_000 },
+      { verdict: 'unverified', durationMs: 3_000 },
+    ]);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('does not reach a private network while anybody may sign up', async () => {
+    const [verdict] = await checkServices(
+      [service('openai', { base_url: 'http://127.0.0.1:1/v1' })],
+      { clock, egress: openSignUpEgress() },
+      new AbortController().signal,
+    );
+    expect(verdict).toMatchObject({
+      verdict: 'unverified',
+      message: expect.stringContaining('private'),
+    });
+  });
+
+  it('has rows whose addresses are all of https, but for self-hosted services', () => {
+    const fixed = Object.entries(keyChecks).flatMap(([provider, { url }]) => {
+      const address = url({ region: 'eastus' });
+      return address === undefined || provider === 'speaches' ? [] : [address];
+    });
+    expect(fixed.filter((address) => !address.startsWith('https://'))).toEqual([]);
+  });
+});
