@@ -353,15 +353,30 @@ const table = [
     ],
   ],
   // workflow/graph: an error that lists problems, as an example.
-  ['api/openapi', ['api/http', 'telephony/registry', 'workflow/graph', 'std']],
+  ['api/openapi', ['api/http', 'telephony/registry', 'workflow/graph', 'model', 'std']],
   ['api/health', ['api/http', 'api/auth', 'model', 'std']],
-  ['api/accounts', ['api/http', 'api/auth', 'store/accounts', 'model', 'std']],
+  ['api/accounts', ['api/http', 'api/auth', 'store/accounts', 'store/library', 'model', 'std']],
   ['api/files', ['api/http', 'call/setup', 'store/files', 'model', 'std']],
+  [
+    'api/model-configurations',
+    [
+      'api/http',
+      'api/auth',
+      'speech/account',
+      'speech/service',
+      'egress',
+      'store/accounts',
+      'store/library',
+      'model',
+      'std',
+    ],
+  ],
   [
     'api/workflows',
     [
       'api/http',
       'api/files',
+      'api/model-configurations',
       'workflow/graph',
       'workflow/stored',
       'workflow/authoring',
@@ -371,10 +386,6 @@ const table = [
       'model',
       'std',
     ],
-  ],
-  [
-    'api/model-configurations',
-    ['api/http', 'api/auth', 'speech/account', 'egress', 'store/library', 'model', 'std'],
   ],
   [
     'api/tools',
@@ -428,7 +439,7 @@ const table = [
   ],
   ['api/chats', ['api/http', 'call/chat', 'store/runs', 'model', 'std']],
   ['api/deliveries', ['api/http', 'store/deliveries', 'model', 'std']],
-  ['api', ['api/*', 'model', 'std']],
+  ['api', ['api/*', 'egress', 'model', 'std']],
 
   ['app', ['*']],
   // store: `patchbay keys` works without a gateway.

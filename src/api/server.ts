@@ -11,6 +11,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Egress } from '../egress/egress-rule.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { metricsText } from '../metrics/exposition.ts';
 import { registry, requestSeconds } from '../metrics/metrics.ts';
@@ -41,6 +42,14 @@ import { answerParserError, namesTwoHosts } from './http/raw-requests.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './http/request-bodies.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { validatorCompiler } from './http/validation.ts';
+import {
+  ConfigurationChecks,
+  type ModelConfigurationDeps,
+} from './model-configurations/configuration-checks.ts';
+import { defaultRoutes } from './model-configurations/default-routes.ts';
+import { modelConfigurationRoutes } from './model-configurations/model-configuration-routes.ts';
+import { userConfigurationRoutes } from './model-configurations/user-configuration-routes.ts';
+import { voiceRoutes } from './model-configurations/voice-routes.ts';
 import { openApiOptions } from './openapi/document.ts';
 import { reportRoutes } from './reports/report-routes.ts';
 import { usageRoutes } from './reports/usage-routes.ts';
@@ -61,7 +70,6 @@ import { toolRoutes } from './tools/tool-routes.ts';
 import { type ToolTrialDeps, toolTestRoute } from './tools/tool-test-routes.ts';
 import { type AgentWritingDeps, agentWritingRoutes } from './workflows/agent-writing-routes.ts';
 import { templateRoutes, workflowCopyRoutes } from './workflows/copy-routes.ts';
-import { defaultRoutes } from './workflows/default-routes.ts';
 import { documentRoutes } from './workflows/document-routes.ts';
 import { folderRoutes } from './workflows/folder-routes.ts';
 import { nodeTypeRoutes } from './workflows/node-type-routes.ts';
@@ -78,10 +86,13 @@ export interface ServerDeps
     TextChatDeps,
     ToolTrialDeps,
     ConfigurationDeps,
+    ModelConfigurationDeps,
     RecordingDeps,
     AgentWritingDeps {
   /** How many requests are worked on at once. Default: ROOMS. */
   rooms?: Partial<typeof ROOMS> | undefined;
+  /** Where addresses of users may lead. */
+  egress: Egress;
   /** What reads /metrics must send; undefined: anybody may. */
   metricsToken?: string | undefined;
 }
@@ -207,16 +218,20 @@ function openRoutes(deps: ApiDeps) {
 function guardedRoutes(deps: ServerDeps) {
   return async (api: Api): Promise<void> => {
     api.addHook('onRequest', keyGuard(deps));
+    const services = { ...deps, checks: new ConfigurationChecks(deps) };
     apiKeyRoutes(api, deps);
     authRoutes(api, deps);
     userRoutes(api, deps);
     organizationRoutes(api, deps);
+    modelConfigurationRoutes(api, services);
+    userConfigurationRoutes(api, services);
+    voiceRoutes(api, services);
     telephonyConfigurationRoutes(api, deps);
     legacyConfigurationRoutes(api, deps);
     telephonyExaminationRoute(api, deps);
     trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);
-    workflowRoutes(api, deps);
+    workflowRoutes(api, services);
     workflowVersionRoutes(api, deps);
     workflowCopyRoutes(api, deps);
     agentWritingRoutes(api, deps);

@@ -95,6 +95,30 @@ export const resourceErrors = {
     text: 'Too many failed attempts. Try again in {retryAfterS} seconds.',
   },
 
+  // Speech services
+  SERVICES_INVALID: { retry: false, text: '{problems}' },
+  SERVICE_KEY_MASKED: {
+    retry: false,
+    text: 'The {field} appears to be masked. Please provide the actual value, not the masked value.',
+  },
+  USER_SERVICE_KEY_MASKED: {
+    retry: false,
+    text: 'The {model} {field} appears to be masked. Please provide the actual value, not the masked value.',
+  },
+  MODEL_MODE_UNSUPPORTED: {
+    retry: false,
+    text: 'This gateway does not offer the mode {mode}. Use mode byok, with byok.mode pipeline.',
+  },
+  MODEL_CONFIGURATION_EXISTS: {
+    retry: false,
+    text: 'Organization already has a v2 model configuration',
+  },
+  LEGACY_CONFIGURATION_INCOMPLETE: {
+    retry: false,
+    text: 'Pipeline legacy configuration is incomplete',
+  },
+  VOICES_UNAVAILABLE: { retry: true, text: 'Failed to fetch voices for {provider}: {reason}' },
+
   // Telephony configurations and numbers
   CONFIGURATION_NOT_FOUND: { retry: false, text: 'Telephony configuration not found' },
   CONFIGURATION_NAME_TAKEN: {

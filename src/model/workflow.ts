@@ -98,6 +98,10 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
+/** Keys of `workflow_configurations` with speech services of the workflow's own: a whole model configuration, and the
+ *  older form, which changes fields of the organization's. */
+export const SERVICE_OVERRIDES = ['model_configuration_v2_override', 'model_overrides'] as const;
+
 export type WorkflowStatus = 'active' | 'archived';
 export type VersionStatus = 'draft' | 'published' | 'archived';
 

@@ -6,6 +6,7 @@ import { webhook } from '../store/runs/completed-runs.ts';
 import type { Example } from './example.ts';
 import type { Served } from './served.ts';
 import { smallWorkflow } from './served.ts';
+import { makeServices, SERVICE_SECRET } from './world-services.ts';
 import { makeTextChats } from './world-text-chats.ts';
 import { CREDENTIAL_SECRET, makeTools, TOOL_SECRET } from './world-tools.ts';
 
@@ -17,6 +18,7 @@ export const SECRETS = {
   trunked: 'the-token-of-the-trunked-account',
   credential: CREDENTIAL_SECRET,
   tool: TOOL_SECRET,
+  service: SERVICE_SECRET,
 } as const;
 
 export interface World {
@@ -37,6 +39,7 @@ export async function makeWorld(served: Served): Promise<World> {
       ...runExamples(agent),
       ...deliveryExamples(await makeDelivery(served, agent)),
       ...(await makeTools(served, MARK)),
+      ...(await makeServices(served)),
       ...(await makeTextChats(served, MARK)),
       ...campaignExamples(await makeCampaign(served, agent)),
       ...recordingExamples(agent, await makeRecording(served)),

@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { endReason, ownEndReasons } from '../../model/end-reason.ts';
 import { isTimeZone } from '../../std/calendar-day.ts';
 import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
+import type { CallConfiguration } from '../../store/library/model-configurations.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -20,7 +21,9 @@ const context = z
     organization_id: idOut.nullable(),
     organization_provider_id: z.string().nullable(),
     model_services: z.object({
-      config_source: z.literal('empty').meta({ description: "The gateway's own services." }),
+      config_source: z
+        .enum(['organization_v2', 'legacy_user_v1', 'empty'])
+        .meta({ description: "Whose services calls use; `empty`: the gateway's own." }),
       has_model_configuration_v2: z.boolean(),
       managed_service_version: z.null(),
       uses_managed_service_v2: z.boolean(),
@@ -66,12 +69,13 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
+      const used = await deps.store.modelConfigurations.forCalls(organizationId);
       return {
         organization_id: organizationId,
         organization_provider_id: organizationProviderId(organizationId),
         model_services: {
-          config_source: 'empty' as const,
-          has_model_configuration_v2: false,
+          config_source: sourceOf(used),
+          has_model_configuration_v2: sourceOf(used) === 'organization_v2',
           managed_service_version: null,
           uses_managed_service_v2: false,
         },
@@ -131,6 +135,11 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       return { codes: [...system, ...custom], end_task_reason_codes: [...ownEndReasons] };
     },
   );
+}
+
+function sourceOf(used: CallConfiguration): 'organization_v2' | 'legacy_user_v1' | 'empty' {
+  if (used === undefined) return 'empty';
+  return 'organization' in used ? 'organization_v2' : 'legacy_user_v1';
 }
 
 /** An empty number is none. */

@@ -54,6 +54,12 @@ const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>>
     'createTextChat',
     'sendTextChatMessage',
     'transcribeRecording',
+    'saveModelConfiguration',
+    'checkModelConfiguration',
+    'migrateModelConfiguration',
+    'saveUserConfiguration',
+    'validateUserConfiguration',
+    'listVoices',
   ],
 };
 

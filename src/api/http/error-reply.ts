@@ -3,6 +3,7 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { serviceProblemsIn } from '../../model/speech-services/services-refused.ts';
 import { problemsIn } from '../../workflow/graph/workflow-refused.ts';
 import { errorStatuses } from './error-status.ts';
 import { RequestInvalid } from './validation.ts';
@@ -53,6 +54,9 @@ function gatewayFault(error: GatewayError): Fault {
       actual_revision: actualRevision,
     };
     return { status, body: { detail, message }, unexpected: false };
+  }
+  if (error.code === 'SERVICES_INVALID') {
+    return { status, body: { detail: serviceProblemsIn(error) }, unexpected: false };
   }
   if (error.code === 'CALL_NOT_PLACED') {
     return { status, body: { detail: message, ...runOf(error) }, unexpected: false };

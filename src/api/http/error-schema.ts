@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
+import { serviceProblem } from '../../model/speech-services/services-refused.ts';
 import { workflowProblem as problem } from '../../model/workflow.ts';
 import { errorStatuses } from './error-status.ts';
 
@@ -31,6 +32,7 @@ export const errorBodies = [
       message: z.string(),
     })
     .meta({ id: 'WorkflowErrorResponse' }),
+  z.object({ detail: z.array(serviceProblem) }).meta({ id: 'ServiceErrorResponse' }),
   z
     .object({ detail: z.string(), workflow_run_id: z.string(), workflow_run_name: z.string() })
     .meta({ id: 'CallNotPlacedResponse' }),

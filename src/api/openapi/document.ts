@@ -26,6 +26,7 @@ const tags = [
   { name: 'service', description: 'Whether the gateway is up.' },
   { name: 'accounts', description: 'Users, how they log in, and what organizations prefer.' },
   { name: 'keys', description: 'Keys for this API.' },
+  { name: 'services', description: 'What recognises, answers and speaks in calls.' },
   { name: 'telephony', description: 'Telephony configurations and phone numbers.' },
   { name: 'workflows', description: 'Agents: graphs of conversation nodes, in versions.' },
   { name: 'documents', description: 'The knowledge base, which this version does not have.' },

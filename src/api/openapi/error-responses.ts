@@ -1,6 +1,7 @@
 // The error responses of the API's description: shared components, with when each error comes and a body as it is sent.
 
 import { type ErrorCode, errorText, type Facts, GatewayError } from '../../errors/gateway-error.ts';
+import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
 import { errorReplyOf } from '../http/error-reply.ts';
 import { errorBodies } from '../http/error-schema.ts';
@@ -54,6 +55,8 @@ const FACTS: Facts = {
   field: 'ari_endpoint',
   runId: 42,
   runName: 'WR-API-1234',
+  model: 'llm',
+  mode: 'dograh',
   expected_revision: 1,
   actual: 3,
 };
@@ -63,6 +66,11 @@ const SAMPLE_PROBLEM = {
   id: '2',
   field: 'data.prompt',
   message: 'Value error, invalid input: expected string, received undefined',
+} as const;
+
+const SAMPLE_SERVICE_PROBLEM = {
+  model: 'stt',
+  message: 'Invalid deepgram API key. The service says: Invalid credentials.',
 } as const;
 
 const WITH_KEY: readonly ErrorCode[] = ['CREDENTIALS_MISSING', 'TOKEN_INVALID', 'API_KEY_INVALID'];
@@ -170,6 +178,7 @@ function bodyReference(name: string) {
 
 function bodyOf(code: ErrorCode): string {
   if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') return 'WorkflowErrorResponse';
+  if (code === 'SERVICES_INVALID') return 'ServiceErrorResponse';
   if (code === 'CALL_NOT_PLACED') return 'CallNotPlacedResponse';
   return code === 'TEXT_CHAT_CONFLICT' ? 'RevisionConflictResponse' : 'ErrorResponse';
 }
@@ -177,6 +186,9 @@ function bodyOf(code: ErrorCode): string {
 function exampleOf(code: ErrorCode): unknown {
   if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') {
     return errorReplyOf(new WorkflowRefused(code, [SAMPLE_PROBLEM])).body;
+  }
+  if (code === 'SERVICES_INVALID') {
+    return errorReplyOf(new ServicesRefused([SAMPLE_SERVICE_PROBLEM])).body;
   }
   const facts = code === 'TEXT_CHAT_CONFLICT' ? { expected: 1, actual: 3 } : FACTS;
   const { status, body } = errorReplyOf(new GatewayError(code, facts));

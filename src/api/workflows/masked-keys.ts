@@ -1,13 +1,24 @@
 // API keys inside workflows (of nodes that bring their own model, of settings): masked on the way out,
 // and a mask that comes back keeps the stored key. Source: contract §2.
 
-import { isSecretName, type WorkflowDefinition } from '../../model/workflow.ts';
+import { maskServices } from '../../model/speech-services/service-masks.ts';
+import { isSecretName, SERVICE_OVERRIDES, type WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { maskSecret } from '../../telephony/registry/configuration.ts';
 
 /** A copy. */
 export function maskKeys(value: unknown): unknown {
   return mapSecrets(value, undefined, maskSecret);
+}
+
+/** The same for `workflow_configurations`, whose services have masks of one length. */
+export function maskSettings(settings: Record<string, unknown>): Record<string, unknown> {
+  const masked = maskKeys(settings);
+  const services = SERVICE_OVERRIDES.filter((name) => Object.hasOwn(settings, name));
+  return {
+    ...(isObject(masked) ? masked : {}),
+    ...Object.fromEntries(services.map((name) => [name, maskServices(settings[name])])),
+  };
 }
 
 /** `incoming` with every mask of a key of `stored`, at the same place, replaced by that key. A copy. */

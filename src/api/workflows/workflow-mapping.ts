@@ -7,7 +7,7 @@ import { isObject } from '../../std/json.ts';
 import { publicDefinition } from '../../workflow/graph/public-definition.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
-import { maskKeys } from './masked-keys.ts';
+import { maskKeys, maskSettings } from './masked-keys.ts';
 import type { workflowListItem, workflowOut, workflowVersionOut } from './workflow-schema.ts';
 
 /** Throws WORKFLOW_NOT_FOUND, for a foreign one too. */
@@ -47,7 +47,7 @@ export function workflowOnWire(
     template_context_variables: version?.templateContextVariables ?? {},
     call_disposition_codes: { disposition_codes: workflow.dispositionCodes },
     total_runs: totalRuns,
-    workflow_configurations: masked(version?.configurations ?? {}),
+    workflow_configurations: maskSettings(version?.configurations ?? {}),
     version_number: version?.versionNumber ?? null,
     version_status: version?.status ?? null,
     workflow_uuid: workflow.uuid,
@@ -76,7 +76,7 @@ export function versionOnWire(version: WorkflowVersion): z.infer<typeof workflow
     created_at: isoTime(version.createdAt),
     published_at: isoTimeOrNull(version.publishedAt),
     workflow_json: masked(publicDefinition(version.definition)),
-    workflow_configurations: masked(version.configurations),
+    workflow_configurations: maskSettings(version.configurations),
     template_context_variables: version.templateContextVariables,
   };
 }

@@ -13,6 +13,8 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, idOut } from '../http/values.ts';
+import type { ServiceRouteDeps } from '../model-configurations/model-configuration-routes.ts';
+import { storableOverrides } from '../model-configurations/workflow-overrides.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
 import { listedOnWire, shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import {
@@ -28,7 +30,7 @@ const params = z.object({ workflow_id: idInPath });
 const statusQuery = z.object({ status: z.string().max(100).optional() });
 const STATUSES: readonly WorkflowStatus[] = ['active', 'archived'];
 
-export function workflowRoutes(api: Api, deps: ApiDeps): void {
+export function workflowRoutes(api: Api, deps: ServiceRouteDeps): void {
   createRoute(api, deps);
   listRoutes(api, deps);
   readRoute(api, deps);
@@ -151,7 +153,7 @@ function readRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function updateRoute(api: Api, deps: ApiDeps): void {
+function updateRoute(api: Api, deps: ServiceRouteDeps): void {
   const { workflows } = deps.store;
   api.put(
     '/workflow/:workflow_id',
@@ -170,6 +172,9 @@ function updateRoute(api: Api, deps: ApiDeps): void {
             'WORKFLOW_INVALID',
             'WORKFLOW_CONFLICT',
             'EXTERNAL_PBX_DISABLED',
+            'SERVICES_INVALID',
+            'SERVICE_KEY_MASKED',
+            'MODEL_MODE_UNSUPPORTED',
           ),
         },
       },
@@ -190,7 +195,7 @@ function updateRoute(api: Api, deps: ApiDeps): void {
 type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
 
 async function draftChange(
-  deps: ApiDeps,
+  deps: ServiceRouteDeps,
   workflow: Workflow,
   body: z.infer<typeof workflowUpdate>,
 ): Promise<DraftChange> {
@@ -198,8 +203,10 @@ async function draftChange(
   const definition = body.workflow_definition;
   const configurations = body.workflow_configurations;
   const variables = body.template_context_variables;
-  const stored = shown?.configurations;
-  const sent = isObject(configurations) ? restoreKeys(configurations, stored) : undefined;
+  const stored = shown?.configurations ?? {};
+  const sent = isObject(configurations)
+    ? await storableSettings(deps, workflow.organizationId, { sent: configurations, stored })
+    : undefined;
   return {
     ...(isObject(definition)
       ? await changedDefinition(deps, workflow, { sent: definition, stored: shown?.definition })
@@ -209,6 +216,17 @@ async function draftChange(
       : {}),
     ...(isObject(variables) ? { templateContextVariables: variables } : {}),
   };
+}
+
+/** Throws SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED. */
+async function storableSettings(
+  deps: ServiceRouteDeps,
+  organizationId: string,
+  { sent, stored }: { sent: Record<string, unknown>; stored: Record<string, unknown> },
+): Promise<Record<string, unknown>> {
+  const restored = restoreKeys(sent, stored);
+  const services = await storableOverrides(deps, organizationId, { sent, stored });
+  return { ...(isObject(restored) ? restored : {}), ...services };
 }
 
 function changedDefinition(

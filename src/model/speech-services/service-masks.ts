@@ -54,9 +54,9 @@ export function maskedField(value: unknown): string | undefined {
 export function withStoredSecrets(
   job: SpeechJob,
   sent: ConfiguredSection,
-  stored: ConfiguredSection | undefined,
+  stored: readonly ConfiguredSection[],
 ): ConfiguredSection {
-  const known = stored === undefined ? [] : servicesIn(stored);
+  const known = stored.flatMap(servicesIn);
   const [primary, ...fallbacks] = servicesIn(sent).map((service, nth) => {
     const inOrder = [...new Set([...known.slice(nth, nth + 1), ...known])];
     const same = inOrder.filter((each) => isSameAccount({ job, service }, { job, service: each }));

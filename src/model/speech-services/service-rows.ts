@@ -86,6 +86,13 @@ function addressesOf({ job, service }: Account): Map<string, unknown> {
   return new Map(Object.entries(all).filter(([name]) => ADDRESS_NAME.test(name)));
 }
 
+/** The addresses that a service names, by their field. */
+export function addressesIn(service: ConfiguredService): [field: string, address: string][] {
+  return Object.entries(service).flatMap(([name, value]): [string, string][] =>
+    ADDRESS_NAME.test(name) && typeof value === 'string' ? [[name, value]] : [],
+  );
+}
+
 function defaultsOf(job: SpeechJob, provider: string): Record<string, unknown> {
   const row = Object.hasOwn(ROWS[job], provider) ? ROWS[job][provider] : undefined;
   if (!(row instanceof z.ZodObject)) return {};

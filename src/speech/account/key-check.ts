@@ -136,7 +136,9 @@ function ofFault(error: ServiceFault, provider: string, check: KeyCheck): Verdic
   const says = (words: RegExp | undefined): boolean => words?.test(detail) === true;
   const isRefusal = (check.refusing ?? [401, 403]).includes(status) || says(check.refusingWords);
   if (isRefusal && !says(check.harmlessWords)) return refused(provider, detail);
-  return unverified(status === 0 ? detail : `it answered ${status}: ${detail}`);
+  // A connection that failed at every address of a name has no words of its own.
+  if (status === 0) return unverified(detail === '' ? 'it cannot be reached' : detail);
+  return unverified(`it answered ${status}: ${detail}`);
 }
 
 function refused(provider: string, words: string): Verdict {

@@ -3,7 +3,8 @@
 // taken for sealed text. Sealed text opens in any version of any agent of the organization, at the same place.
 
 import { z } from 'zod';
-import { isSecretName } from '../../model/workflow.ts';
+import { isServiceSecret } from '../../model/speech-services/service-rows.ts';
+import { isSecretName, SERVICE_OVERRIDES } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { jsonText } from '../db/column-values.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -28,7 +29,7 @@ export function sealContent(
   // The stored form: the places must name the keys that exist afterwards.
   const stored: unknown = JSON.parse(text);
   const sealedFields: string[] = [];
-  for (const path of secretsIn(stored, [])) {
+  for (const path of [...secretsIn(stored, []), ...serviceSecretsIn(column, stored)]) {
     const field = JSON.stringify([column, ...path]);
     sealedFields.push(field);
     replaceAt(stored, path, (value) => secrets.seal(String(value), { organizationId, field }));
@@ -79,6 +80,31 @@ export function isFresh(
 
 function placeOf(field: string): Step[] {
   return storedPlace.parse(JSON.parse(field));
+}
+
+/** Paths of the secrets of services in the settings, beyond texts under a secret's name: lists of keys, objects. */
+function serviceSecretsIn(column: ContentColumn, settings: unknown): Step[][] {
+  if (column !== 'configurations' || !isObject(settings)) return [];
+  const known = new Set(secretsIn(settings, []).map((path) => JSON.stringify(path)));
+  const found = SERVICE_OVERRIDES.flatMap((name) =>
+    textsOfSecrets(settings[name], [name], { isSecret: false }),
+  );
+  return found.filter((path) => !known.has(JSON.stringify(path)));
+}
+
+function textsOfSecrets(
+  value: unknown,
+  path: readonly Step[],
+  { isSecret }: { isSecret: boolean },
+): Step[][] {
+  if (typeof value === 'string') return isSecret && value !== '' ? [[...path]] : [];
+  if (Array.isArray(value)) {
+    return value.flatMap((each, nth) => textsOfSecrets(each, [...path, nth], { isSecret }));
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    textsOfSecrets(each, [...path, key], { isSecret: isSecret || isServiceSecret(key) }),
+  );
 }
 
 /** Paths of all texts under a secret's name. Empty texts are not sealed. */

@@ -45,7 +45,7 @@ describe('a mask', () => {
 
 describe('the secrets of a service that comes back', () => {
   const merged = (sent: Record<string, unknown>, stored: Record<string, unknown>) =>
-    withStoredSecrets('llm', openai(sent), openai(stored));
+    withStoredSecrets('llm', openai(sent), [openai(stored)]);
 
   it('stay where they are left out or null', () => {
     expect(merged({}, { api_key: KEY })['api_key']).toBe(KEY);
@@ -72,9 +72,9 @@ describe('the secrets of a service that comes back', () => {
 
   it('are not those of another provider', () => {
     const sent = { provider: 'groq', model: 'm', api_key: maskOf(KEY) };
-    expect(withStoredSecrets('llm', sent, openai({ api_key: KEY }))).toEqual(sent);
+    expect(withStoredSecrets('llm', sent, [openai({ api_key: KEY })])).toEqual(sent);
     const bare = { provider: 'groq', model: 'm' };
-    expect(withStoredSecrets('llm', bare, openai({ api_key: KEY }))).toEqual(bare);
+    expect(withStoredSecrets('llm', bare, [openai({ api_key: KEY })])).toEqual(bare);
   });
 
   it('do not go to another address', () => {
@@ -93,7 +93,7 @@ describe('the secrets of a service that comes back', () => {
       api_key: maskOf(OTHER),
       fallbacks: [openai({ api_key: null })],
     });
-    expect(withStoredSecrets('llm', sent, stored)).toEqual(
+    expect(withStoredSecrets('llm', sent, [stored])).toEqual(
       openai({ base_url: elsewhere, api_key: OTHER, fallbacks: [openai({ api_key: KEY })] }),
     );
   });

@@ -33,6 +33,26 @@ describe('sealed content', () => {
     );
   });
 
+  it("seals every text of a service's secret in settings: lists of keys, objects", () => {
+    const service = {
+      provider: 'google',
+      api_key: ['one', 'two'],
+      credentials: { private_key: 'three' },
+      fallbacks: [{ provider: 'openai', api_key: 'four', model: 'm' }],
+    };
+    const settings = {
+      model_overrides: { llm: service },
+      model_configuration_v2_override: { byok: { pipeline: { tts: service } } },
+      elsewhere: { credentials: 'stays' },
+    };
+    const at = { ...own, column: 'configurations' } as const;
+    const { text, sealedFields } = sealContent(settings, at);
+    expect(text).not.toMatch(/"(one|two|three|four)"/);
+    expect(text).toContain('"stays"');
+    expect(sealedFields).toHaveLength(8);
+    expect(openContent(JSON.parse(text), sealedFields, at)).toEqual(settings);
+  });
+
   it('seals texts under the names of secrets, in lists too, and nothing else', () => {
     const content = {
       nodes: [

@@ -1,11 +1,11 @@
 // What an agent runs on if nothing else is said: services and settings. Takes no key. Source: contract §3.5.
 
 import { z } from 'zod';
-import { services } from '../../model/speech-services/services.ts';
 import { workflowConfigurations } from '../../model/workflow.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { freeObject } from '../http/values.ts';
+import { serviceForms } from './service-forms.ts';
 
 const schemas = z.record(z.string(), freeObject).meta({ description: 'JSON schemas by service.' });
 
@@ -28,14 +28,11 @@ const defaults = z
   .meta({ id: 'DefaultConfigurationsResponse' });
 
 export function defaultRoutes(api: Api, deps: ApiDeps): void {
-  const inUse = Object.entries(deps.services).filter(([, name]) => name !== null);
   const answer = {
-    llm: schemasOf(services.llm),
-    tts: schemasOf(services.tts),
-    stt: schemasOf(services.stt),
+    ...serviceForms,
     embeddings: {},
     realtime: {},
-    default_providers: z.record(z.string(), z.string()).parse(Object.fromEntries(inUse)),
+    default_providers: defaultProviders(deps),
     workflow_configurations: workflowConfigurations.parse({}),
     text_chat_inactivity_timeout_constraints: textChatSeconds(),
     widget_text_defaults: {},
@@ -55,12 +52,10 @@ export function defaultRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-function schemasOf(of: Readonly<Record<string, z.ZodType>>) {
-  const entries = Object.entries(of).map(([name, schema]) => [
-    name,
-    freeObject.parse(z.toJSONSchema(schema, { io: 'input' })),
-  ]);
-  return z.record(z.string(), freeObject).parse(Object.fromEntries(entries));
+/** The services of a gateway where nothing is configured. */
+export function defaultProviders({ services }: Pick<ApiDeps, 'services'>): Record<string, string> {
+  const inUse = Object.entries(services).filter(([, name]) => name !== null);
+  return z.record(z.string(), z.string()).parse(Object.fromEntries(inUse));
 }
 
 /** Read from the schema that checks them. */

@@ -1,0 +1,172 @@
+// What must hold before services are stored, for organizations, users and workflows: masks are resolved, rows fit,
+// addresses are open, and no service refuses its key. Source: contract §10.4.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import {
+  type ConfiguredSection,
+  type ConfiguredSections,
+  type ConfiguredService,
+  servicesIn,
+} from '../../model/speech-services/model-configuration.ts';
+import { maskedField, withStoredSecrets } from '../../model/speech-services/service-masks.ts';
+import {
+  addressesIn,
+  type SpeechJob,
+  storableService,
+} from '../../model/speech-services/service-rows.ts';
+import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
+import type { ServiceProblem } from '../../model/speech-services/speech-settings.ts';
+import {
+  checkServices,
+  type ServiceToCheck,
+  type ServiceVerdict,
+} from '../../speech/account/key-check.ts';
+import { withDeadline } from '../../std/deadline.ts';
+import { FailureLimiter } from '../auth/attempt-limit.ts';
+import type { ApiDeps } from '../http/api-deps.ts';
+
+export interface ModelConfigurationDeps extends ApiDeps {
+  /** Where the addresses of services may lead. */
+  egress: Egress;
+}
+
+/** Checks with the services: each is up to 24 requests to addresses that users choose. */
+const OF_ORGANIZATION = { attemptsMax: 60, windowMs: 600_000 };
+/** Concurrent checks, of all organizations. */
+const CHECKS_MAX = 10;
+/** A name server that takes longer is no reason not to store: connections ask again. */
+const LOOKUP_MS_MAX = 2_000;
+
+const JOBS = ['llm', 'tts', 'stt'] as const;
+
+export type CheckedService = ServiceToCheck & ServiceVerdict & { position: number };
+
+export class ConfigurationChecks {
+  readonly #deps: ModelConfigurationDeps;
+  readonly #ofOrganization: FailureLimiter;
+  #running = 0;
+
+  constructor(deps: ModelConfigurationDeps) {
+    this.#deps = deps;
+    this.#ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
+  }
+
+  /** What the services say of their keys. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+  async verdicts(organizationId: string, sections: ConfiguredSections): Promise<CheckedService[]> {
+    const services = JOBS.flatMap((job) =>
+      servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
+    );
+    if (services.length === 0) return [];
+    if (this.#running >= CHECKS_MAX) throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
+    this.#ofOrganization.count(organizationId);
+    this.#running += 1;
+    try {
+      const verdicts = await checkServices(services, this.#deps, new AbortController().signal);
+      return verdicts.map((verdict, nth) => ({
+        ...(services[nth] as (typeof services)[number]),
+        ...verdict,
+      }));
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  /** Throws SERVICES_INVALID if a service refuses its key. */
+  async requireAccepted(organizationId: string, sections: ConfiguredSections): Promise<void> {
+    const refused = (await this.verdicts(organizationId, sections)).filter(
+      ({ verdict }) => verdict === 'refused',
+    );
+    if (refused.length === 0) return;
+    throw new ServicesRefused(
+      refused.map(({ job, position, message }) => problemOf(job, position, message)),
+    );
+  }
+
+  /** Sections as they are stored. Throws SERVICES_INVALID with everything that is wrong with their fields. */
+  async storable(sections: ConfiguredSections): Promise<ConfiguredSections> {
+    const problems: ServiceProblem[] = [];
+    const stored: ConfiguredSections = {};
+    for (const job of JOBS) {
+      const services = servicesOf(sections[job]).map((service, position) =>
+        this.#checked(job, service).then((checked) => {
+          if ('service' in checked) return checked.service;
+          problems.push(problemOf(job, position, checked.problem));
+          return service;
+        }),
+      );
+      const [primary, ...fallbacks] = await Promise.all(services);
+      if (primary === undefined) continue;
+      stored[job] = fallbacks.length === 0 ? primary : { ...primary, fallbacks };
+    }
+    if (problems.length > 0) throw new ServicesRefused(problems);
+    return sections.embeddings ? { ...stored, embeddings: sections.embeddings } : stored;
+  }
+
+  async #checked(job: SpeechJob, service: ConfiguredService) {
+    if (service.provider === 'dograh') {
+      return { problem: `BYOK ${job} cannot use Dograh provider` };
+    }
+    const checked = storableService(job, service);
+    if ('problem' in checked) return checked;
+    for (const [field, address] of addressesIn(checked.service)) {
+      const problem = await this.#addressProblem(address);
+      if (problem !== undefined) return { problem: `${field}: ${problem}` };
+    }
+    return checked;
+  }
+
+  async #addressProblem(address: string): Promise<string | undefined> {
+    const host = URL.parse(address)?.host;
+    if (host === undefined || host === '') return undefined; // No URL: its row has taken it.
+    const { egress, clock } = this.#deps;
+    try {
+      const lookup = egress.checkResolved(`http://${host}`);
+      await withDeadline(clock, LOOKUP_MS_MAX, 'name of a host', lookup);
+      return undefined;
+    } catch (error) {
+      if (codeOf(error) === 'TIMED_OUT') return undefined;
+      if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
+      return `leads to ${error.facts['reason'] ?? 'a network of its own'}`;
+    }
+  }
+}
+
+/** `sent` with the secrets of those that are stored, the first of them first. */
+export function withSecretsOf(
+  stored: readonly (ConfiguredSections | undefined)[],
+  sent: ConfiguredSections,
+): ConfiguredSections {
+  const merged: ConfiguredSections = { ...sent };
+  for (const job of JOBS) {
+    const section = sent[job];
+    if (section) merged[job] = withStoredSecrets(job, section, sectionsOf(stored, job));
+  }
+  // Embeddings have no rows: their services are those of language models.
+  const { embeddings } = sent;
+  if (embeddings) {
+    merged.embeddings = withStoredSecrets('llm', embeddings, sectionsOf(stored, 'embeddings'));
+  }
+  return merged;
+}
+
+/** Throws SERVICE_KEY_MASKED. */
+export function requireUnmasked(sections: ConfiguredSections): void {
+  const field = maskedField(sections);
+  if (field !== undefined) throw new GatewayError('SERVICE_KEY_MASKED', { field });
+}
+
+function sectionsOf(
+  stored: readonly (ConfiguredSections | undefined)[],
+  name: keyof ConfiguredSections,
+): ConfiguredSection[] {
+  return stored.flatMap((sections) => sections?.[name] ?? []);
+}
+
+function servicesOf(section: ConfiguredSection | null | undefined): ConfiguredService[] {
+  return section ? servicesIn(section) : [];
+}
+
+function problemOf(model: string, position: number, message: string): ServiceProblem {
+  return { model, message: position === 0 ? message : `fallbacks.${position - 1}: ${message}` };
+}

@@ -1,0 +1,134 @@
+// Model configurations on the wire. Source: contract §10.4.
+
+import { z } from 'zod';
+import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import {
+  type ConfiguredSections,
+  configuredSections,
+} from '../../model/speech-services/model-configuration.ts';
+import { maskServices } from '../../model/speech-services/service-masks.ts';
+import { isTimeZone } from '../../std/calendar-day.ts';
+import { isObject } from '../../std/json.ts';
+import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
+import { freeObject, within } from '../http/values.ts';
+
+/** What the reference takes: its modes that this gateway does not offer are refused by name. */
+export const modelConfigurationIn = within(
+  z
+    .object({
+      version: z.literal(2).default(2),
+      mode: z.enum(['byok', 'dograh']),
+      byok: z
+        .object({
+          mode: z.enum(['pipeline', 'realtime']),
+          pipeline: configuredSections.nullish(),
+          realtime: freeObject.nullish(),
+        })
+        .nullish(),
+      dograh: freeObject.nullish(),
+    })
+    .meta({ id: 'OrganizationAIModelConfigurationV2' }),
+  CONTEXT_LIMITS,
+);
+
+const section = freeObject.nullable().meta({ description: "Null: the gateway's own service." });
+
+const effectiveConfiguration = z
+  .object({
+    llm: section,
+    tts: section,
+    stt: section,
+    embeddings: section,
+    realtime: z.null(),
+    is_realtime: z.literal(false),
+    test_phone_number: z.string().nullable(),
+    timezone: z.string().nullable(),
+  })
+  .meta({ id: 'EffectiveAIModelConfiguration' });
+
+export const modelConfigurationOut = z
+  .object({
+    configuration: freeObject.nullable().meta({ description: 'Null: none is stored.' }),
+    effective_configuration: effectiveConfiguration,
+    source: z
+      .enum(['organization_v2', 'legacy_user_v1', 'empty'])
+      .meta({ description: 'Whose services calls use.' }),
+  })
+  .meta({ id: 'OrganizationAIModelConfigurationResponse' });
+
+export const migrationPreview = z
+  .object({ configuration: freeObject, effective_configuration: effectiveConfiguration })
+  .meta({ id: 'ModelConfigurationMigrationPreview' });
+
+const price = freeObject.nullable();
+
+/** Prices of the reference's hosted service, which this gateway is not. */
+export const pricing = z
+  .object({ platform_usage: price, dograh_model: price })
+  .meta({ id: 'ModelConfigurationPricingResponse' });
+
+export const serviceCheck = z
+  .object({
+    ok: z.boolean().describe('No service refuses its key.'),
+    services: z.array(
+      z.object({
+        model: z.enum(['llm', 'tts', 'stt']),
+        position: z.int().describe('0: the primary service; then its fallbacks.'),
+        provider: z.string(),
+        verdict: z.enum(['ok', 'refused', 'unverified']),
+        message: z.string().describe("Why, in the service's words; empty if it is `ok`."),
+        duration_ms: z.int(),
+      }),
+    ),
+  })
+  .meta({ id: 'ServiceCheck' });
+
+const userSection = freeObject.nullish();
+
+export const userConfigurationIn = within(
+  configuredSections.extend({
+    realtime: userSection,
+    is_realtime: z.boolean().nullish(),
+    test_phone_number: z.string().trim().max(64).nullish(),
+    timezone: z
+      .string()
+      .max(64)
+      .refine((name) => isTimeZone(name), 'not a time zone of the IANA database')
+      .nullish(),
+  }),
+  CONTEXT_LIMITS,
+);
+
+export const userConfigurationOut = effectiveConfiguration;
+
+export const keyStatuses = z
+  .object({ status: z.array(z.object({ model: z.string(), message: z.string() })) })
+  .meta({ id: 'APIKeyStatusResponse' });
+
+/** The stored form of sections. */
+export function asConfiguration(pipeline: ConfiguredSections) {
+  return { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
+}
+
+/** Masked. */
+export function effectiveOnWire(
+  sections: ConfiguredSections,
+  preferences: OrganizationPreferences | undefined,
+): z.infer<typeof effectiveConfiguration> {
+  const shown = maskServices(sections);
+  const masked = isObject(shown) ? shown : {};
+  const of = (name: keyof ConfiguredSections) => {
+    const found = masked[name];
+    return isObject(found) ? found : null;
+  };
+  return {
+    llm: of('llm'),
+    tts: of('tts'),
+    stt: of('stt'),
+    embeddings: of('embeddings'),
+    realtime: null,
+    is_realtime: false,
+    test_phone_number: preferences?.testPhoneNumber ?? null,
+    timezone: preferences?.timezone ?? null,
+  };
+}

@@ -1,0 +1,153 @@
+// The older settings of single users, which calls use as long as their organization has none: /user/configurations/user.
+// Source: contract §3.5 and §10.4.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ConfiguredSections } from '../../model/speech-services/model-configuration.ts';
+import { maskedField } from '../../model/speech-services/service-masks.ts';
+import type { Api } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { queryInteger } from '../http/values.ts';
+import { withSecretsOf } from './configuration-checks.ts';
+import { type ServiceRouteDeps, sectionsInUse, sectionsOf } from './model-configuration-routes.ts';
+import {
+  effectiveOnWire,
+  keyStatuses,
+  userConfigurationIn,
+  userConfigurationOut,
+} from './model-configuration-schema.ts';
+
+const PATH = '/user/configurations/user';
+const common = { tags: ['services'], security: keyRequired };
+const SECTIONS = ['llm', 'tts', 'stt', 'embeddings'] as const;
+
+export function userConfigurationRoutes(api: Api, deps: ServiceRouteDeps): void {
+  readRoute(api, deps);
+  saveRoute(api, deps);
+  validateRoute(api, deps);
+}
+
+function readRoute(api: Api, { store }: ServiceRouteDeps): void {
+  api.get(
+    PATH,
+    {
+      schema: {
+        ...common,
+        operationId: 'getUserConfiguration',
+        summary: 'Get the services in use',
+        description: 'Which services calls use, in the older shape, with secrets masked.',
+        response: { 200: userConfigurationOut, ...faults() },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const used = await store.modelConfigurations.forCalls(organizationId);
+      const preferences = await store.organizations.preferences(organizationId);
+      return effectiveOnWire(sectionsInUse(used), preferences);
+    },
+  );
+}
+
+function saveRoute(api: Api, deps: ServiceRouteDeps): void {
+  const { modelConfigurations, organizations } = deps.store;
+  api.put(
+    PATH,
+    {
+      schema: {
+        ...common,
+        operationId: 'saveUserConfiguration',
+        summary: 'Set the services of a user',
+        description:
+          'Sections that are left out stay. Calls use them as long as the organization has no configuration of its own.',
+        body: userConfigurationIn,
+        response: {
+          200: userConfigurationOut,
+          ...faults(
+            'SERVICES_INVALID',
+            'USER_SERVICE_KEY_MASKED',
+            'MODEL_MODE_UNSUPPORTED',
+            'TOO_MANY_ATTEMPTS',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId, userId } = principalOf(request);
+      const { body } = request;
+      if (body.is_realtime === true) {
+        throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: 'realtime' });
+      }
+      const owner = { organizationId, userId };
+      const stored = sectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
+      const sent = sentSections(body);
+      if (Object.keys(sent).length > 0) {
+        const merged = { ...stored, ...withSecretsOf([stored], sent) };
+        requireNoMask(merged);
+        const sections = await deps.checks.storable(merged);
+        await deps.checks.requireAccepted(organizationId, sections);
+        await modelConfigurations.save(owner, sections);
+      }
+      await organizations.setPreferences(organizationId, preferencesOf(body));
+      const saved = sectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
+      return effectiveOnWire(saved, await organizations.preferences(organizationId));
+    },
+  );
+}
+
+function validateRoute(api: Api, deps: ServiceRouteDeps): void {
+  const { modelConfigurations } = deps.store;
+  api.get(
+    `${PATH}/validate`,
+    {
+      schema: {
+        ...common,
+        operationId: 'validateUserConfiguration',
+        summary: 'Check the keys of the services in use',
+        description:
+          'Nothing is asked, and `status` is empty, if the services took the keys within the last `validity_ttl_seconds`.',
+        querystring: z.object({ validity_ttl_seconds: queryInteger(0, 86_400).default(60) }),
+        response: { 200: keyStatuses, ...faults('SERVICES_INVALID', 'TOO_MANY_ATTEMPTS') },
+      },
+    },
+    async (request) => {
+      const { organizationId, userId } = principalOf(request);
+      const ofAll = { organizationId, userId: null };
+      const owner = (await modelConfigurations.has(organizationId))
+        ? ofAll
+        : { organizationId, userId };
+      const stored = await modelConfigurations.get(owner);
+      const sinceMs = deps.clock.now() - request.query.validity_ttl_seconds * 1_000;
+      if (stored === undefined || (stored.validatedAt?.getTime() ?? 0) > sinceMs) {
+        return { status: [] };
+      }
+      await deps.checks.requireAccepted(organizationId, sectionsOf(stored.configuration) ?? {});
+      await modelConfigurations.noteValidated(owner);
+      return { status: [{ model: 'all', message: 'ok' }] };
+    },
+  );
+}
+
+type Body = z.infer<typeof userConfigurationIn>;
+
+function sentSections(body: Body): ConfiguredSections {
+  const given = SECTIONS.flatMap((name) => (body[name] ? [[name, body[name]]] : []));
+  return Object.fromEntries(given);
+}
+
+function preferencesOf({ test_phone_number: number, timezone }: Body) {
+  return {
+    ...(typeof number === 'string' ? { testPhoneNumber: number === '' ? null : number } : {}),
+    ...(typeof timezone === 'string' ? { timezone } : {}),
+  };
+}
+
+/** Throws USER_SERVICE_KEY_MASKED. */
+function requireNoMask(sections: ConfiguredSections): void {
+  for (const name of SECTIONS) {
+    const field = maskedField(sections[name]);
+    if (field !== undefined)
+      throw new GatewayError('USER_SERVICE_KEY_MASKED', { model: name, field });
+  }
+}

@@ -1,0 +1,286 @@
+// The speech services of organizations and users over the API. Source: contract §3.5 and §10.4.
+
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startServiceHosts } from '../../fakes/service-hosts.ts';
+import { withApi } from '../served.ts';
+
+const hosts = await startServiceHosts();
+afterAll(() => hosts.close());
+
+const served = withApi(() => ({ egress: hosts.egress }));
+const V2 = '/api/v1/organizations/model-configurations/v2';
+const USER = '/api/v1/user/configurations/user';
+const KEY = 'sk-0123456789abcdef';
+const MASK = '************cdef';
+const openai = { provider: 'openai', api_key: KEY, model: 'gpt-4.1' };
+const flite = { provider: 'flite', voice: 'rms' };
+const pocketsphinx = { provider: 'pocketsphinx' };
+const shownOpenai = { ...openai, api_key: MASK, base_url: 'https://api.openai.com/v1' };
+
+beforeEach(() => {
+  hosts.asked.length = 0;
+  hosts.answer = () => ({ status: 200 });
+});
+
+function v2(pipeline: Record<string, unknown>) {
+  return { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
+}
+
+const put = (body: unknown, key?: string) =>
+  served.call('PUT', V2, { body, ...(key === undefined ? {} : { key }) });
+const get = async () => (await served.call('GET', V2)).body;
+/** As calls read it. */
+const stored = () =>
+  served.test.store.modelConfigurations.forCalls(served.test.owner.organizationId);
+const storedLlm = async () =>
+  JSON.parse(JSON.stringify(await stored())).organization.byok.pipeline.llm;
+
+describe("an organization's services", () => {
+  it('are none at first', async () => {
+    expect(await get()).toEqual({
+      configuration: null,
+      effective_configuration: {
+        llm: null,
+        tts: null,
+        stt: null,
+        embeddings: null,
+        realtime: null,
+        is_realtime: false,
+        test_phone_number: null,
+        timezone: null,
+      },
+      source: 'empty',
+    });
+  });
+
+  it('are stored with their keys, and shown with masks', async () => {
+    const answer = await put(v2({ llm: openai, tts: flite, stt: pocketsphinx, embeddings: null }));
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toMatchObject({
+      configuration: v2({ llm: shownOpenai, tts: flite, stt: pocketsphinx }),
+      effective_configuration: { llm: shownOpenai, tts: flite, embeddings: null },
+      source: 'organization_v2',
+    });
+    expect(answer.text).not.toContain(KEY);
+    expect(await get()).toEqual(answer.body);
+    expect(await storedLlm()).toMatchObject(openai);
+    const { body } = await served.call('GET', '/api/v1/organizations/context');
+    expect(body.model_services).toMatchObject({
+      config_source: 'organization_v2',
+      has_model_configuration_v2: true,
+    });
+  });
+
+  it.each([
+    ['left out', undefined],
+    ['null', null],
+    ['the mask', MASK],
+    ["the reference's mask", `${'*'.repeat(KEY.length - 4)}cdef`],
+  ])('keep their key when it comes back as %s', async (_what, apiKey) => {
+    await put(v2({ llm: openai }));
+    const answer = await put(v2({ llm: { ...openai, model: 'gpt-5', api_key: apiKey } }));
+    expect(answer.status, answer.text).toBe(200);
+    expect(await storedLlm()).toMatchObject({ model: 'gpt-5', api_key: KEY });
+  });
+
+  it('are refused with a mask of nothing that is stored', async () => {
+    const answer = await put(v2({ llm: { ...openai, api_key: MASK } }));
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      'The api_key appears to be masked. Please provide the actual value, not the masked value.',
+    ]);
+    expect(hosts.asked).toEqual([]);
+  });
+
+  it('do not send a stored key to another address', async () => {
+    await put(v2({ llm: openai }));
+    hosts.asked.length = 0;
+    const baseUrl = 'http://attacker.example.com/v1';
+    expect((await put(v2({ llm: { ...openai, base_url: baseUrl, api_key: MASK } }))).status).toBe(
+      422,
+    );
+    const answer = await put(v2({ llm: { ...openai, base_url: baseUrl, api_key: undefined } }));
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(hosts.asked)).not.toContain(KEY);
+    expect(await storedLlm()).not.toHaveProperty('api_key');
+  });
+
+  it('are refused where a service refuses its key, in its words, and nothing is stored', async () => {
+    hosts.answer = () => ({ status: 401, body: { error: { message: `Incorrect key ${KEY}` } } });
+    const fallbacks = [{ ...openai, model: 'second' }];
+    const answer = await put(v2({ llm: { ...openai, fallbacks }, tts: flite }));
+    const words = 'Invalid openai API key. The service says: Incorrect key [redacted]';
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      [
+        { model: 'llm', message: words },
+        { model: 'llm', message: `fallbacks.0: ${words}` },
+      ],
+    ]);
+    expect(await stored()).toBeUndefined();
+  });
+
+  it('are stored where a service cannot be asked', async () => {
+    hosts.answer = () => ({ status: 503 });
+    expect((await put(v2({ llm: openai }))).status).toBe(200);
+  });
+
+  it.each([
+    ['an unknown provider', { provider: 'acme' }, 'Unknown provider: acme'],
+    ["the reference's own provider", { provider: 'dograh' }, 'BYOK llm cannot use Dograh provider'],
+    ['a wrong field', { ...openai, base_url: 'no' }, expect.stringMatching(/^base_url: /)],
+    [
+      'a metadata address',
+      { ...openai, base_url: 'http://169.254.169.254/' },
+      expect.stringContaining('metadata'),
+    ],
+  ])('are refused with %s, under the name of the job', async (_what, llm, message) => {
+    const answer = await put(v2({ llm }));
+    expect([answer.status, answer.body.detail]).toEqual([422, [{ model: 'llm', message }]]);
+  });
+
+  it.each([
+    [{ version: 2, mode: 'dograh', dograh: { api_key: 'mps' } }, 'dograh'],
+    [{ mode: 'byok', byok: { mode: 'realtime', realtime: {} } }, 'realtime'],
+  ])('are refused in a mode that is not offered (%#)', async (body, mode) => {
+    const answer = await put(body);
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      `This gateway does not offer the mode ${mode}. Use mode byok, with byok.mode pipeline.`,
+    ]);
+  });
+
+  it('are refused if they are too large', async () => {
+    const answer = await put(v2({ llm: { ...openai, model: 'm'.repeat(70_000) } }));
+    expect(answer.status).toBe(422);
+  });
+
+  it('are of one organization alone', async () => {
+    await put(v2({ llm: openai }));
+    const { apiKey } = await served.stranger();
+    const other = await served.call('GET', V2, { key: apiKey });
+    expect(other.body.configuration).toBeNull();
+    const answer = await put(v2({ llm: { ...openai, api_key: MASK } }), apiKey);
+    expect(answer.status).toBe(422);
+  });
+
+  it('are checked with their services on request, each with the time that it took', async () => {
+    await put(v2({ llm: { ...openai, fallbacks: [{ provider: 'scripted' }] }, tts: flite }));
+    hosts.answer = () => ({ status: 403, body: { message: 'no permission' } });
+    const { body } = await served.call('POST', `${V2}/check`);
+    expect(body).toEqual({
+      ok: false,
+      services: [
+        {
+          ...{ model: 'llm', position: 0, provider: 'openai', verdict: 'refused' },
+          message: 'Invalid openai API key. The service says: no permission',
+          duration_ms: expect.any(Number),
+        },
+        expect.objectContaining({ model: 'llm', position: 1, provider: 'scripted', verdict: 'ok' }),
+        expect.objectContaining({ model: 'tts', position: 0, provider: 'flite', verdict: 'ok' }),
+      ],
+    });
+  });
+});
+
+describe('the forms of services', () => {
+  it('are JSON schemas by job and provider, with lists of keys', async () => {
+    const { body } = await served.call('GET', `${V2}/defaults`);
+    const { properties } = body.byok.pipeline.llm.openai;
+    expect(properties.base_url).toMatchObject({ default: 'https://api.openai.com/v1' });
+    expect(properties.api_key).toMatchObject({ secret: true, anyOf: [{}, { type: 'array' }] });
+    expect(body.byok.pipeline.llm).not.toHaveProperty('dograh');
+    expect(body.byok.pipeline.default_providers).toEqual({ llm: 'scripted', tts: 'flite' });
+    expect(body.dograh.defaults.language).toBe('multi');
+  });
+
+  it('have no prices', async () => {
+    const { body } = await served.call('GET', `${V2}/pricing`);
+    expect(body).toEqual({ platform_usage: null, dograh_model: null });
+  });
+});
+
+describe("a user's services", () => {
+  const save = (body: unknown) => served.call('PUT', USER, { body });
+
+  it('are merged section by section, and calls use them while the organization has none', async () => {
+    expect((await save({ llm: openai, timezone: 'Europe/Oslo' })).status).toBe(200);
+    const answer = await save({ tts: flite });
+    expect(answer.body).toMatchObject({ llm: shownOpenai, tts: flite, timezone: 'Europe/Oslo' });
+    expect(await stored()).toMatchObject({ legacyUser: { llm: openai, tts: flite } });
+    expect((await get()).source).toBe('legacy_user_v1');
+    expect((await served.call('GET', USER)).body).toEqual(answer.body);
+    await put(v2({ tts: { ...flite, voice: 'awb' } }));
+    const { body } = await served.call('GET', USER);
+    expect(body).toMatchObject({ llm: null, tts: { voice: 'awb' } });
+  });
+
+  it('keep their key when its mask comes back, and refuse another mask', async () => {
+    await save({ llm: openai });
+    expect((await save({ llm: { ...openai, api_key: MASK, model: 'gpt-5' } })).status).toBe(200);
+    expect(await stored()).toMatchObject({ legacyUser: { llm: { api_key: KEY, model: 'gpt-5' } } });
+    const answer = await save({ llm: { ...openai, api_key: '***' } });
+    expect([answer.status, answer.body.detail]).toEqual([
+      400,
+      'The llm api_key appears to be masked. Please provide the actual value, not the masked value.',
+    ]);
+  });
+
+  it('are refused as those of the organization', async () => {
+    expect((await save({ is_realtime: true })).status).toBe(422);
+    expect((await save({ timezone: 'Moon/Base' })).status).toBe(422);
+    const { body } = await save({ stt: { provider: 'acme' } });
+    expect(body.detail).toEqual([{ model: 'stt', message: 'Unknown provider: acme' }]);
+  });
+
+  it('are validated again after the given time', async () => {
+    const validate = (seconds: number) =>
+      served.call('GET', `${USER}/validate?validity_ttl_seconds=${seconds}`);
+    expect((await validate(0)).body).toEqual({ status: [] });
+    await save({ llm: openai });
+    served.test.clock.advance(30_000);
+    hosts.asked.length = 0;
+    expect((await validate(60)).body).toEqual({ status: [] });
+    expect(hosts.asked).toEqual([]);
+    expect((await validate(10)).body).toEqual({ status: [{ model: 'all', message: 'ok' }] });
+    expect(hosts.asked).toHaveLength(1);
+    expect((await validate(10)).body).toEqual({ status: [] });
+    served.test.clock.advance(30_000);
+    hosts.answer = () => ({ status: 401 });
+    const refused = await validate(10);
+    expect([refused.status, refused.body.detail]).toMatchObject([422, [{ model: 'llm' }]]);
+    expect((await validate(86_401)).status).toBe(422);
+  });
+
+  it("become the organization's by migration, once", async () => {
+    const preview = () => served.call('GET', `${V2}/migration-preview`);
+    const migrate = (query = '') => served.call('POST', `${V2}/migrate${query}`);
+    expect((await preview()).body.detail).toBe('Pipeline legacy configuration is incomplete');
+    expect((await migrate()).status).toBe(422);
+    await save({ llm: openai, tts: flite });
+    expect((await preview()).body.configuration).toEqual(v2({ llm: shownOpenai, tts: flite }));
+    expect((await migrate()).body).toMatchObject({ source: 'organization_v2' });
+    expect(await storedLlm()).toMatchObject(openai);
+    const again = await migrate();
+    expect([again.status, again.body.detail]).toEqual([
+      409,
+      'Organization already has a v2 model configuration',
+    ]);
+    expect((await migrate('?force=true')).status).toBe(200);
+  });
+});
+
+describe('the voices of a service', () => {
+  const voices = (path: string) => served.call('GET', `/api/v1/user/configurations/voices/${path}`);
+
+  it('are those that this version knows where nobody can be asked', async () => {
+    const { body } = await voices('flite?q=rm');
+    expect(body).toMatchObject({ provider: 'flite', voices: [{ voice_id: 'rms', name: 'rms' }] });
+    expect(hosts.asked).toEqual([]);
+  });
+
+  it('are not to be had of a service without a key, or of none', async () => {
+    expect((await voices('dograh')).status).toBe(502);
+    expect((await voices('acme')).status).toBe(422);
+  });
+});

@@ -1,0 +1,112 @@
+// Speech services of a workflow's own: checked, sealed and masked as those of organizations. Source: contract §5.5.
+
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startServiceHosts } from '../../fakes/service-hosts.ts';
+import { smallWorkflow, withApi } from '../served.ts';
+
+const hosts = await startServiceHosts();
+afterAll(() => hosts.close());
+
+const served = withApi(() => ({ egress: hosts.egress }));
+const KEY = 'sk-0123456789abcdef';
+const MASK = '************cdef';
+const openai = { provider: 'openai', api_key: KEY, model: 'gpt-4.1' };
+
+let id: string;
+beforeEach(async () => {
+  hosts.asked.length = 0;
+  hosts.answer = () => ({ status: 200 });
+  id = (
+    await served.ok('POST', '/workflow/create/definition', {
+      name: 'agent',
+      workflow_definition: smallWorkflow,
+    })
+  ).id;
+});
+
+const whole = (pipeline: Record<string, unknown>) => ({
+  model_configuration_v2_override: {
+    version: 2,
+    mode: 'byok',
+    byok: { mode: 'pipeline', pipeline },
+  },
+});
+const parts = (modelOverrides: Record<string, unknown>) => ({ model_overrides: modelOverrides });
+
+async function save(workflowConfigurations: unknown) {
+  return served.call('PUT', `/api/v1/workflow/${id}`, {
+    body: { workflow_configurations: workflowConfigurations },
+  });
+}
+async function stored() {
+  const draft = await served.test.store.workflows.draft(id);
+  return JSON.parse(JSON.stringify(draft?.configurations ?? {}));
+}
+const organization = (pipeline: Record<string, unknown>) =>
+  served.ok('PUT', '/organizations/model-configurations/v2', {
+    version: 2,
+    mode: 'byok',
+    byok: { mode: 'pipeline', pipeline },
+  });
+
+describe("a workflow's own services", () => {
+  it('are masked in answers and sealed in the store', async () => {
+    const answer = await save(whole({ llm: { ...openai, api_key: [KEY, `${KEY}2`] } }));
+    expect(answer.status, answer.text).toBe(200);
+    const { model_configuration_v2_override: shown } = answer.body.workflow_configurations;
+    expect(shown.byok.pipeline.llm.api_key).toEqual([MASK, '************def2']);
+    expect(JSON.stringify(await served.test.sql('select * from workflow_versions'))).not.toContain(
+      KEY,
+    );
+    const kept = (await stored()).model_configuration_v2_override.byok.pipeline.llm;
+    expect(kept.api_key).toEqual([KEY, `${KEY}2`]);
+  });
+
+  it('keep their keys when the masks come back, and services are not asked again', async () => {
+    const answer = await save(whole({ llm: openai }));
+    hosts.asked.length = 0;
+    const { workflow_configurations: shown } = answer.body;
+    expect((await save({ ...shown, max_call_duration: 60 })).status).toBe(200);
+    expect(hosts.asked).toEqual([]);
+    const kept = await stored();
+    expect(kept.model_configuration_v2_override.byok.pipeline.llm.api_key).toBe(KEY);
+    expect(kept.max_call_duration).toBe(60);
+  });
+
+  it("take the organization's key for its mask", async () => {
+    await organization({ llm: openai });
+    expect((await save(whole({ llm: { ...openai, api_key: MASK } }))).status).toBe(200);
+    const kept = (await stored()).model_configuration_v2_override.byok.pipeline.llm;
+    expect(kept.api_key).toBe(KEY);
+  });
+
+  it('are refused as those of organizations', async () => {
+    expect((await save(whole({ llm: { ...openai, api_key: MASK } }))).status).toBe(422);
+    expect((await save({ model_configuration_v2_override: 'x' })).status).toBe(422);
+    expect((await save(parts({ is_realtime: true }))).status).toBe(422);
+    const unknown = await save(whole({ tts: { provider: 'acme' } }));
+    expect(unknown.body.detail).toEqual([{ model: 'tts', message: 'Unknown provider: acme' }]);
+    hosts.answer = () => ({ status: 401 });
+    const refused = await save(whole({ llm: openai }));
+    expect([refused.status, refused.body.detail]).toMatchObject([422, [{ model: 'llm' }]]);
+    expect(await stored()).toEqual({});
+  });
+
+  it('change fields of the organization in the older form, which stays as it was sent', async () => {
+    await organization({ llm: openai, tts: { provider: 'flite', voice: 'rms' } });
+    const answer = await save(parts({ llm: { model: 'gpt-5' }, tts: { voice: 'awb' } }));
+    expect(answer.status, answer.text).toBe(200);
+    expect(await stored()).toEqual(parts({ llm: { model: 'gpt-5' }, tts: { voice: 'awb' } }));
+    expect((await save(parts({ tts: { voice: 'nobody' } }))).status).toBe(422);
+  });
+
+  it('have masked keys restored in the older form, not those of another provider', async () => {
+    const own = { provider: 'openai', base_url: 'http://llm:8080/v1', model: 'm', api_key: KEY };
+    expect((await save(parts({ llm: own }))).status).toBe(200);
+    const again = await save(parts({ llm: { ...own, model: 'n', api_key: MASK } }));
+    expect(again.status, again.text).toBe(200);
+    expect((await stored()).model_overrides.llm).toMatchObject({ model: 'n', api_key: KEY });
+    const moved = { ...own, base_url: 'http://other:8080/v1', api_key: MASK };
+    expect((await save(parts({ llm: moved }))).status).toBe(422);
+  });
+});
