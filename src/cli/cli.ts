@@ -6,13 +6,15 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { asteriskConfig, asteriskOptions } from './asterisk-config.ts';
 import { doctor, doctorOptions } from './doctor.ts';
 import type { CliIo } from './gateway-client.ts';
+import { servicesCheck, servicesOptions } from './services-check.ts';
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
   npx patchbay doctor --config ID [options]          examines the PBX of a configuration, line by line
+  npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
 
-Options of asterisk and doctor:
+Options of asterisk, doctor and services:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
@@ -51,6 +53,9 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     if (first === 'doctor') return await doctor(optionsOf(args.slice(1), doctorOptions), io);
     if (first === 'asterisk' && second === 'config') {
       return await asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io);
+    }
+    if (first === 'services' && second === 'check') {
+      return await servicesCheck(optionsOf(args.slice(2), servicesOptions), io);
     }
     if (first === 'keys') {
       // With the store, which the other commands do not load.

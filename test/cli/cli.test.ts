@@ -56,6 +56,31 @@ describe('patchbay', () => {
     expect(await run(args)).toMatchObject({ code: 0, out: expect.stringMatching(/^Usage:/) });
   });
 
+  it('prints what every speech service says of its key, and fails for a refusal', async () => {
+    const service = { model: 'llm', position: 0, provider: 'openai', message: '', duration_ms: 12 };
+    const services = [
+      { ...service, verdict: 'ok' },
+      { ...service, position: 1, verdict: 'unverified', message: 'no answer\nin time' },
+      { ...service, model: 'stt', provider: 'deepgram', verdict: 'refused', message: 'bad key' },
+    ];
+    const check = 'POST /api/v1/organizations/model-configurations/v2/check';
+    answers[check] = { status: 200, body: { ok: false, services } };
+    expect(await run(`services check --url ${url} --key k`)).toMatchObject({
+      code: 1,
+      out: [
+        'llm openai: ok in 12 ms\n',
+        'llm (fallback 1) openai: not verified in 12 ms: no answer in time\n',
+        'stt deepgram: refused in 12 ms: bad key\n',
+      ].join(''),
+    });
+    expect(keys).toEqual(['k']);
+    answers[check] = { status: 200, body: { ok: true, services: [] } };
+    expect(await run(`services check --url ${url} --key k`)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('No services are configured'),
+    });
+  });
+
   it.each([
     ['asterisk', 'there is no command "asterisk"'],
     ['astersik config', 'there is no command "astersik config"'],
