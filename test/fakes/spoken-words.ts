@@ -60,7 +60,8 @@ export class WordFinder {
   /** The words that end in these bytes. */
   push(bytes: Uint8Array): HeardWord[] {
     const found: HeardWord[] = [];
-    for (const code of bytes) {
+    for (let at = 0; at < bytes.length; at++) {
+      const code = bytes[at] as number;
       if (code !== this.#code) this.#change(code, found);
       this.#samples += 1;
     }
@@ -77,4 +78,13 @@ export class WordFinder {
     this.#code = code;
     this.#since = this.#samples;
   }
+}
+
+/** The µ-law bytes of samples. */
+export function ulawOf(samples: Int16Array): Uint8Array {
+  const bytes = new Uint8Array(samples.length);
+  for (let at = 0; at < bytes.length; at++) {
+    bytes[at] = ulaw.codes[(samples[at] as number) & 0xffff] as number;
+  }
+  return bytes;
 }

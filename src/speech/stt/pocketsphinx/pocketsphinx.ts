@@ -50,7 +50,7 @@ export async function openPocketSphinx(
   return {
     name: 'pocketsphinx',
     model: 'en-us',
-    capabilities: { interimWords: true, finalMsP99: 400 },
+    capabilities: { interimWords: true, finalMsP99: 400, closedOnly: true },
     open(expectation, listener) {
       const thread = threads.reduce((best, each) => (each.calls < best.calls ? each : best));
       lastId += 1;

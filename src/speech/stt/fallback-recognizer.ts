@@ -1,0 +1,361 @@
+// One call's recogniser that survives the faults of services: on a fault the unconfirmed audio is replayed to a new
+// session of the same service or of the next one, faster than real time, with the live audio behind it. Words come
+// once: finals confirm the audio before them, and only what follows is replayed.
+
+import type { Log } from '../../log.ts';
+import { serviceFaults } from '../../metrics/metrics.ts';
+import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import type { CircuitBreaker } from '../service/circuit-breaker.ts';
+import { ServiceFault } from '../service/service-fault.ts';
+import { AudioRing } from './audio-ring.ts';
+import { type Mark, RecognizerSession } from './fallback-session.ts';
+import { joinWords } from './joined-words.ts';
+import { SpeechWatchdog } from './speech-watchdog.ts';
+import type {
+  RecognizedWords,
+  Recognizer,
+  RecognizerListener,
+  SpeechToText,
+  VendorTurn,
+} from './stt.ts';
+
+/** Before the detected begin of speech, and in a pause: what a new session gets at least. */
+const BEFORE_SAMPLES = 8_000;
+/** Words end so much before the moment they are reported, where a service gives no times. */
+const LATENCY_SAMPLES = 1_600;
+/** Controls of the audio that is not confirmed; a turn has a handful. */
+const MARKS_MAX = 200;
+/** A service is tried again at once unless its session before was as short as this. */
+const LASTING_MS = 30_000;
+/** Time to connect, as the caller of `onDelayed` should expect it. */
+const CONNECT_MS = 500;
+const DELAY_MS_MAX = 2_500;
+/** In the pause after this share of the longest session, and without a pause after the second. */
+const ROTATION_SHARE = 0.95;
+const ROTATION_SHARE_MAX = 0.99;
+
+export interface SttFallbackService {
+  service: SpeechToText;
+  circuit: CircuitBreaker;
+}
+
+export interface FallbackRecognizerOptions {
+  services: readonly SttFallbackService[];
+  /** The first one to use. */
+  first: number;
+  clock: Clock;
+  log: Log;
+  expectation: ExpectedInput;
+  listener: RecognizerListener;
+}
+
+export class FallbackRecognizer implements Recognizer {
+  readonly #options: FallbackRecognizerOptions;
+  readonly #ring = new AudioRing();
+  readonly #watchdog: SpeechWatchdog;
+  /** Controls since the confirmed position, in order. */
+  #marks: Mark[] = [];
+  #session: RecognizerSession | undefined;
+  #index: number;
+  #hasRetried = false;
+  #confirmed = 0;
+  /** Finals that are held until the answer to `finalize`. */
+  #held: RecognizedWords[] = [];
+  #owed = 0;
+  #isInTurn = false;
+  /** There are interim words after the last final. */
+  #hasPartial = false;
+  /** Characters of the last interim words that were reported. */
+  #reported = 0;
+  /** A silent service is at fault once another one finds words in the same audio. */
+  #suspect: { index: number; fault: ServiceFault } | undefined;
+  #expectation: ExpectedInput;
+  #language: string | undefined;
+  #rotations: Timer[] = [];
+  #isRotationDue = false;
+
+  constructor(options: FallbackRecognizerOptions) {
+    this.#options = options;
+    this.#index = options.first;
+    this.#expectation = options.expectation;
+    this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
+    this.#open();
+  }
+
+  push(frame: Int16Array): void {
+    this.#ring.write(frame);
+    this.#session?.pushed(frame);
+  }
+
+  speechStarted(): void {
+    if (this.#owed === 0 && !this.#hasPartial && !this.#isInTurn) this.#confirm(this.#pause());
+    this.#isInTurn = true;
+    this.#mark('start');
+  }
+
+  speechStopped(): void {
+    this.#mark('stop');
+  }
+
+  speechResumed(): void {
+    this.#mark('resume');
+  }
+
+  finalize(): void {
+    if (this.#session === undefined) return;
+    this.#owed += 1;
+    this.#isInTurn = false;
+    const { lagSamples } = this.#session;
+    this.#mark('finalize');
+    if (lagSamples > 0) this.#delayed(lagSamples);
+  }
+
+  expect(expectation: ExpectedInput): void {
+    this.#expectation = expectation;
+    this.#session?.recognizer.expect(expectation);
+  }
+
+  setLanguage(language: string): void {
+    this.#language = language;
+    this.#session?.recognizer.setLanguage?.(language);
+  }
+
+  close(): void {
+    this.#endSession();
+  }
+
+  #mark(kind: Mark['kind']): void {
+    if (this.#session === undefined) return;
+    if (this.#marks.length >= MARKS_MAX) this.#marks.shift();
+    const mark = { kind, at: this.#ring.written };
+    this.#marks.push(mark);
+    this.#session.mark(mark);
+  }
+
+  /** Where a new session begins when nobody speaks. */
+  #pause(): number {
+    return this.#ring.written - BEFORE_SAMPLES;
+  }
+
+  #confirm(position: number): void {
+    this.#confirmed = Math.max(this.#confirmed, Math.min(position, this.#ring.written));
+  }
+
+  // The session.
+
+  #open(): void {
+    const { services, clock, listener } = this.#options;
+    const entry = services[this.#index];
+    if (entry === undefined) return;
+    if (!this.#isInTurn && this.#owed === 0 && !this.#hasPartial) this.#confirm(this.#pause());
+    const from = Math.max(this.#confirmed, this.#ring.oldest);
+    this.#hasPartial = false;
+    const session: RecognizerSession = new RecognizerSession({
+      service: entry.service,
+      expectation: this.#expectation,
+      ...{ clock, ring: this.#ring, from, marks: this.#marks },
+      watchdog: this.#watchdog,
+      onOverdue: () => this.#overdue(session),
+      listener: {
+        onPartial: (words) => this.#from(session, () => this.#partial(session, words)),
+        onFinal: (words) => this.#from(session, () => this.#final(session, words)),
+        onTurn: (turn, words) => this.#from(session, () => this.#turn(session, turn, words)),
+        onActivity: () => this.#from(session, () => this.#alive(session)),
+        onUsage: (usage) => listener.onUsage?.(usage),
+        onError: (error) =>
+          this.#from(session, () => this.#failed(faultOf(error, entry.service.name))),
+      },
+    });
+    this.#session = session;
+    if (this.#language !== undefined) session.recognizer.setLanguage?.(this.#language);
+    this.#awaitRotation(entry.service.capabilities.sessionMsMax);
+  }
+
+  /** What comes late from a session that was given up has no effect. */
+  #from(session: RecognizerSession, work: () => void): void {
+    if (session === this.#session) work();
+  }
+
+  #endSession(): void {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#watchdog.stop();
+    for (const timer of this.#rotations.splice(0)) timer.cancel();
+    this.#isRotationDue = false;
+    session?.close();
+  }
+
+  #awaitRotation(sessionMsMax: number | undefined): void {
+    if (sessionMsMax === undefined) return;
+    const { clock } = this.#options;
+    this.#rotations = [
+      clock.after(sessionMsMax * ROTATION_SHARE, () => {
+        this.#isRotationDue = true;
+        this.#rotateInPause();
+      }),
+      clock.after(sessionMsMax * ROTATION_SHARE_MAX, () => this.#renew()),
+    ];
+  }
+
+  #rotateInPause(): void {
+    const isPause = !this.#isInTurn && this.#owed === 0 && !this.#hasPartial;
+    if (this.#isRotationDue && isPause && this.#session?.lagSamples === 0) this.#renew();
+  }
+
+  #renew(): void {
+    this.#endSession();
+    this.#open();
+  }
+
+  // Results.
+
+  #alive(session: RecognizerSession): void {
+    this.#watchdog.event();
+    if (session.isProven) return;
+    session.isProven = true;
+    this.#options.services[this.#index]?.circuit.succeeded();
+  }
+
+  #understood(): void {
+    this.#watchdog.words();
+    const { services } = this.#options;
+    if (this.#suspect !== undefined) {
+      const { index, fault } = this.#suspect;
+      this.#suspect = undefined;
+      serviceFaults.inc({ job: 'stt', service: fault.service, kind: fault.kind });
+      services[index]?.circuit.failed(fault);
+    }
+    if (this.#session !== undefined) this.#alive(this.#session);
+  }
+
+  #partial(session: RecognizerSession, words: RecognizedWords): void {
+    if (words.text !== '') this.#understood();
+    this.#hasPartial = words.text !== '';
+    const all = joinWords([...this.#held, words]);
+    // Replayed audio gives the first words of what is known already.
+    if (session.lagSamples > 0 && all.text.length < this.#reported) return;
+    this.#reported = all.text.length;
+    this.#options.listener.onPartial(all);
+  }
+
+  #final(session: RecognizerSession, words: RecognizedWords): void {
+    if (words.text !== '') this.#understood();
+    else if (session.owesFinal && this.#watchdog.isSuspicious()) {
+      if (this.#silent('no sign of life')) return;
+    }
+    this.#hasPartial = false;
+    const answered = session.answered();
+    this.#confirm(answered?.at ?? session.endOf(words) ?? session.sent - LATENCY_SAMPLES);
+    if (answered === undefined && this.#owed > 0) {
+      if (words.text !== '') this.#held.push(words);
+      return;
+    }
+    if (answered !== undefined) {
+      this.#owed -= 1;
+      this.#marks = this.#marks.slice(this.#marks.indexOf(answered) + 1);
+    }
+    const all = joinWords([...this.#held, words]);
+    this.#held = [];
+    this.#reported = 0;
+    this.#options.listener.onFinal(all);
+    this.#rotateInPause();
+  }
+
+  #turn(session: RecognizerSession, turn: VendorTurn, words: RecognizedWords): void {
+    if (turn === 'ended' && this.#owed === 0) {
+      this.#isInTurn = false;
+      this.#marks = this.#marks.filter(({ at }) => at > this.#confirmed);
+    }
+    // The turns of replayed audio are over; while an answer is due, it ends the turn.
+    if (this.#owed > 0 || (turn !== 'ended' && session.lagSamples > 0)) return;
+    this.#options.listener.onTurn?.(turn, words);
+    if (turn === 'ended') this.#rotateInPause();
+  }
+
+  // Faults.
+
+  /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
+   *  that is silent too, the audio has no words. Returns false if there is nobody to ask. */
+  #silent(detail: string): boolean {
+    const { services } = this.#options;
+    const next = this.#watchdog.silences > 1 ? this.#next() : this.#index;
+    const entry = next === undefined ? undefined : services[next];
+    if (next === undefined || entry === undefined) return false;
+    if (next !== this.#index && entry.service.capabilities.closedOnly === true) return false;
+    const fault = this.#timeout(detail);
+    this.#suspect = { index: this.#index, fault };
+    this.#endSession();
+    this.#use(next, fault);
+    return true;
+  }
+
+  #overdue(session: RecognizerSession): void {
+    if (session !== this.#session) return;
+    const fault = this.#timeout('no final words in time');
+    serviceFaults.inc({ job: 'stt', service: fault.service, kind: fault.kind });
+    this.#failed(fault);
+  }
+
+  #timeout(detail: string): ServiceFault {
+    const name = this.#options.services[this.#index]?.service.name ?? '';
+    return new ServiceFault('stt', name, 'timeout', { detail });
+  }
+
+  #failed(fault: ServiceFault): void {
+    const { services, clock } = this.#options;
+    const livedMs = clock.monotonicMs() - (this.#session?.openedAt ?? 0);
+    if (livedMs >= LASTING_MS) this.#hasRetried = false;
+    services[this.#index]?.circuit.failed(fault);
+    this.#endSession();
+    const next = this.#next();
+    const isLastResort =
+      next === undefined || services[next]?.service.capabilities.closedOnly === true;
+    const isWorthwhile = fault.isRepeatable || (isLastResort && isTransient(fault));
+    const retries = isWorthwhile && !this.#hasRetried;
+    if (retries) this.#hasRetried = true;
+    this.#use(retries ? this.#index : next, fault);
+  }
+
+  /** The next service whose circuit is closed. A half-open one waits for a new call. */
+  #next(): number | undefined {
+    const { services } = this.#options;
+    const at = services.findIndex(
+      ({ circuit }, index) => index > this.#index && circuit.state === 'closed',
+    );
+    return at === -1 ? undefined : at;
+  }
+
+  #use(index: number | undefined, fault: ServiceFault): void {
+    const { services, listener, log } = this.#options;
+    const { service, kind } = fault;
+    const entry = index === undefined ? undefined : services[index];
+    if (index === undefined || entry === undefined) {
+      log.warn({ service, kind }, 'no recogniser is left');
+      listener.onError(fault);
+      return;
+    }
+    log.info({ service, kind, next: entry.service.name }, 'recogniser replaced');
+    const isOther = index !== this.#index;
+    if (isOther) this.#hasRetried = false;
+    this.#index = index;
+    this.#open();
+    if (isOther) listener.onReplaced?.(entry.service.capabilities);
+    if (this.#owed > 0) this.#delayed(this.#session?.lagSamples ?? 0);
+  }
+
+  /** The answers that are due wait for the replay. */
+  #delayed(lagSamples: number): void {
+    const speed = this.#session?.speed ?? 1;
+    this.#options.listener.onDelayed?.(Math.min(DELAY_MS_MAX, CONNECT_MS + lagSamples / 8 / speed));
+  }
+}
+
+function isTransient({ kind }: ServiceFault): boolean {
+  return kind === 'timeout' || kind === 'protocol';
+}
+
+function faultOf(error: Error, service: string): ServiceFault {
+  if (error instanceof ServiceFault) return error;
+  return new ServiceFault('stt', service, 'overload', { detail: error.message, cause: error });
+}

@@ -1,0 +1,204 @@
+// One session of one service within a call: opened at a position of the call's audio, it gets what was said since then
+// faster than real time until it has caught up, with the controls at their positions, and its times are the call's.
+
+import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import type { AudioRing } from './audio-ring.ts';
+import type { SpeechWatchdog } from './speech-watchdog.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
+
+/** What was said to the recogniser, at a position of the audio. */
+export interface Mark {
+  kind: 'start' | 'stop' | 'resume' | 'finalize';
+  at: number;
+}
+
+const SAMPLES_PER_MS = 8;
+const SPEED_MAX = 1.8;
+const STEP_MS = 20;
+const STEP_SAMPLES = STEP_MS * SAMPLES_PER_MS;
+/** After a late timer: more at once would be a burst. */
+const STEPS_MAX = 5;
+/** Final words are overdue after this many times the service's 99th percentile, and at least after so long. */
+const FINAL_SHARE = 3;
+const FINAL_MS_MIN = 2_000;
+
+export interface RecognizerSessionOptions {
+  service: SpeechToText;
+  expectation: ExpectedInput;
+  clock: Clock;
+  ring: AudioRing;
+  /** The position of its first sample. */
+  from: number;
+  /** Controls that it has not been given, in order. */
+  marks: readonly Mark[];
+  watchdog: SpeechWatchdog;
+  /** The answer to `finalize` does not come. */
+  onOverdue(): void;
+  listener: RecognizerListener;
+}
+
+export class RecognizerSession {
+  readonly recognizer: Recognizer;
+  readonly openedAt: number;
+  readonly speed: number;
+  /** The service has sent something. */
+  isProven = false;
+  readonly #options: RecognizerSessionOptions;
+  /** Position up to which it has got the audio. */
+  #sent: number;
+  #marks: Mark[];
+  #asked: Mark[] = [];
+  readonly #frame = new Int16Array(STEP_SAMPLES);
+  #step: Timer | undefined;
+  #steppedAt = 0;
+  #overdue: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: RecognizerSessionOptions) {
+    this.#options = options;
+    const { service, clock, ring, from, marks, expectation } = options;
+    this.openedAt = clock.monotonicMs();
+    this.speed = Math.min(SPEED_MAX, service.capabilities.replaySpeedMax ?? SPEED_MAX);
+    this.#sent = from;
+    this.#marks = [...marks];
+    this.recognizer = service.open(expectation, this.#shifted());
+    if (from < ring.written || marks.length > 0) this.#replay();
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** `finalize` has no answer yet. */
+  get owesFinal(): boolean {
+    return this.#asked.length > 0;
+  }
+
+  /** Audio that it has not got. */
+  get lagSamples(): number {
+    return this.#step === undefined ? 0 : this.#options.ring.written - this.#sent;
+  }
+
+  /** A frame that was written to the ring; borrowed. */
+  pushed(frame: Int16Array): void {
+    if (this.#step !== undefined || this.#isClosed) return;
+    this.#sent += frame.length;
+    this.recognizer.push(frame);
+  }
+
+  mark(mark: Mark): void {
+    if (this.#step === undefined) this.#give(mark);
+    else this.#marks.push(mark);
+  }
+
+  /** A final came. The `finalize` that it answers, if one is due. */
+  answered(): Mark | undefined {
+    const mark = this.#asked.shift();
+    this.#overdue?.cancel();
+    this.#overdue = undefined;
+    if (this.#asked.length > 0) this.#awaitFinal();
+    return mark;
+  }
+
+  /** The position of the last word's end; undefined where the service has no times. */
+  endOf(words: RecognizedWords): number | undefined {
+    const last = words.words?.at(-1);
+    return last === undefined ? undefined : Math.ceil(last.endMs * SAMPLES_PER_MS);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#step?.cancel();
+    this.#step = undefined;
+    this.#overdue?.cancel();
+    this.#overdue = undefined;
+    this.recognizer.close();
+  }
+
+  #give(mark: Mark): void {
+    const { watchdog, service } = this.#options;
+    if (mark.kind === 'start') {
+      this.recognizer.speechStarted();
+      if (service.capabilities.interimWords) watchdog.speaks();
+    } else if (mark.kind === 'stop') {
+      this.recognizer.speechStopped?.();
+      watchdog.pauses();
+    } else if (mark.kind === 'resume') {
+      this.recognizer.speechResumed?.();
+      if (service.capabilities.interimWords) watchdog.speaksOn();
+    } else {
+      this.#asked.push(mark);
+      watchdog.stop();
+      if (this.#overdue === undefined) this.#awaitFinal();
+      this.recognizer.finalize();
+    }
+  }
+
+  #awaitFinal(): void {
+    const { clock, service, onOverdue } = this.#options;
+    const ms = Math.max(FINAL_MS_MIN, service.capabilities.finalMsP99 * FINAL_SHARE);
+    this.#overdue = clock.after(ms, onOverdue);
+  }
+
+  #replay(): void {
+    const { clock } = this.#options;
+    this.#steppedAt = clock.monotonicMs();
+    this.#step = clock.after(STEP_MS, () => this.#stepped());
+  }
+
+  #stepped(): void {
+    const { clock } = this.#options;
+    const now = clock.monotonicMs();
+    const steps = Math.min(STEPS_MAX, (now - this.#steppedAt) / STEP_MS);
+    this.#steppedAt = now;
+    this.#catchUp(Math.round(steps * STEP_SAMPLES * this.speed));
+    if (this.#isClosed) return;
+    const isBehind = this.#sent < this.#options.ring.written || this.#marks.length > 0;
+    this.#step = isBehind ? clock.after(STEP_MS, () => this.#stepped()) : undefined;
+  }
+
+  /** So many samples, with the controls between them. A fault may close the session within. */
+  #catchUp(samples: number): void {
+    const { ring } = this.#options;
+    let left = samples;
+    while (!this.#isClosed) {
+      const [mark] = this.#marks;
+      if (mark !== undefined && mark.at <= this.#sent) {
+        this.#marks.shift();
+        this.#give(mark);
+        continue;
+      }
+      const until = Math.min(mark?.at ?? ring.written, this.#sent + left);
+      const count = Math.min(until - this.#sent, STEP_SAMPLES);
+      if (count <= 0) return;
+      const frame = count === STEP_SAMPLES ? this.#frame : this.#frame.subarray(0, count);
+      ring.read(this.#sent, frame);
+      this.#sent += count;
+      left -= count;
+      this.recognizer.push(frame);
+    }
+  }
+
+  /** The listener with the times of the call. */
+  #shifted(): RecognizerListener {
+    const { listener, from } = this.#options;
+    const byMs = from / SAMPLES_PER_MS;
+    return {
+      ...listener,
+      onPartial: (words) => listener.onPartial(shift(words, byMs)),
+      onFinal: (words) => listener.onFinal(shift(words, byMs)),
+      onTurn: (turn, words) => listener.onTurn?.(turn, shift(words, byMs)),
+    };
+  }
+}
+
+function shift(given: RecognizedWords, byMs: number): RecognizedWords {
+  if (byMs === 0 || given.words === undefined) return given;
+  const words = given.words.map(({ word, startMs, endMs }) => ({
+    word,
+    startMs: startMs + byMs,
+    endMs: endMs + byMs,
+  }));
+  return { ...given, words };
+}

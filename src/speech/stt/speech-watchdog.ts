@@ -1,0 +1,89 @@
+// Watchdog for a recogniser that stays silent while the caller speaks, although its connection is open.
+
+import type { Clock, Timer } from '../../std/clock.ts';
+
+/** From the begin of speech to the first sign of life; shorter speech may have no words. */
+const FIRST_MS_MAX = 4_000;
+const SPEECH_MS_MIN = 1_200;
+/** Silences without words between them that are looked into; after that, it is the line that has no words. */
+const SILENCES_MAX = 2;
+/** Between two signs of life while the caller speaks. */
+const BETWEEN_MS_MAX = 2_500;
+
+export class SpeechWatchdog {
+  /** How often it found silence since the last words. */
+  silences = 0;
+  readonly #clock: Clock;
+  readonly #onSilent: (detail: string) => void;
+  #timer: Timer | undefined;
+  #isSpeaking = false;
+  #hasEvent = false;
+  #spokeAt = 0;
+  #spokeMs = 0;
+
+  constructor(clock: Clock, onSilent: (detail: string) => void) {
+    this.#clock = clock;
+    this.#onSilent = onSilent;
+  }
+
+  /** Speech begins. */
+  speaks(): void {
+    this.#isSpeaking = true;
+    this.#hasEvent = false;
+    this.#spokeAt = this.#clock.monotonicMs();
+    this.#spokeMs = 0;
+    this.#await(FIRST_MS_MAX);
+  }
+
+  /** Speech goes on after a pause within a turn. */
+  speaksOn(): void {
+    this.#isSpeaking = true;
+    if (this.#timer === undefined) this.#await(this.#hasEvent ? BETWEEN_MS_MAX : FIRST_MS_MAX);
+  }
+
+  pauses(): void {
+    this.#isSpeaking = false;
+    this.#spokeMs = this.#clock.monotonicMs() - this.#spokeAt;
+    if (this.#hasEvent || this.#spokeMs < SPEECH_MS_MIN) this.#cancel();
+  }
+
+  /** A sign of life. */
+  event(): void {
+    this.#hasEvent = true;
+    this.#cancel();
+    if (this.#isSpeaking) this.#await(BETWEEN_MS_MAX);
+  }
+
+  words(): void {
+    this.silences = 0;
+  }
+
+  /** Nobody waits for words. */
+  stop(): void {
+    this.#isSpeaking = false;
+    this.#cancel();
+  }
+
+  /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so. */
+  isSuspicious(): boolean {
+    if (this.#hasEvent || this.#spokeMs < SPEECH_MS_MIN) return false;
+    if (this.silences >= SILENCES_MAX) return false;
+    this.silences += 1;
+    return true;
+  }
+
+  #await(ms: number): void {
+    this.#cancel();
+    if (this.silences >= SILENCES_MAX) return;
+    this.#timer = this.#clock.after(ms, () => {
+      this.#timer = undefined;
+      this.silences += 1;
+      this.#onSilent(this.#hasEvent ? 'silent while the caller speaks' : 'no sign of life');
+    });
+  }
+
+  #cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}

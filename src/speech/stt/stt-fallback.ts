@@ -1,0 +1,64 @@
+// Several recognisers behind one interface. A call starts with the first whose circuit admits it; a fault in the call
+// costs the caller a short pause, no word (fallback-recognizer.ts). With nothing left, the keypad remains.
+
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import { ServiceFault } from '../service/service-fault.ts';
+import { FallbackRecognizer, type SttFallbackService } from './fallback-recognizer.ts';
+import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
+
+export interface SttFallbackOptions {
+  /** In order of preference, at least one. The embedded recogniser, which knows closed answers only, is the last. */
+  services: readonly SttFallbackService[];
+  clock: Clock;
+  log: Log;
+}
+
+export function createSttFallback({ services, clock, log }: SttFallbackOptions): SpeechToText {
+  const [primary] = services;
+  if (primary === undefined) throw new Error('a fallback needs a recogniser');
+  const likely = () => services.find(({ circuit }) => circuit.state !== 'open') ?? primary;
+  return {
+    get name() {
+      return likely().service.name;
+    },
+    get model() {
+      return likely().service.model;
+    },
+    get capabilities() {
+      return likely().service.capabilities;
+    },
+    open(expectation, listener) {
+      const { capabilities } = likely().service;
+      const first = services.findIndex(({ circuit }) => circuit.admit());
+      if (first === -1) return refused(primary.service.name, clock, listener);
+      if (services[first]?.service.capabilities !== capabilities) {
+        clock.after(0, () => {
+          const actual = services[first]?.service.capabilities;
+          if (actual !== undefined) listener.onReplaced?.(actual);
+        });
+      }
+      return new FallbackRecognizer({ services, first, clock, log, expectation, listener });
+    },
+    prepare: () => likely().service.prepare?.(),
+    async close() {
+      await Promise.all(services.map(({ service }) => service.close()));
+    },
+  };
+}
+
+/** All circuits are open. */
+function refused(name: string, clock: Clock, listener: RecognizerListener): Recognizer {
+  const detail = 'all recognisers of this call failed a short time ago';
+  const timer = clock.after(0, () => {
+    listener.onError(new ServiceFault('stt', name, 'overload', { detail }));
+  });
+  const nothing = () => undefined;
+  return {
+    push: nothing,
+    speechStarted: nothing,
+    finalize: nothing,
+    expect: nothing,
+    close: () => timer.cancel(),
+  };
+}

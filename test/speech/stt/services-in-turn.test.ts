@@ -1,0 +1,80 @@
+// The clients of real protocols behind one another: what one has not confirmed is understood by the next.
+
+import { afterEach, expect, it } from 'vitest';
+import { sttServices } from '../../../src/model/speech-services/stt.ts';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { createSttService } from '../../../src/speech/stt/registry.ts';
+import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
+import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
+import { startAssemblyAiServer } from '../../fakes/assemblyai-server.ts';
+import { startDeepgramServer } from '../../fakes/deepgram-server.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { wordOf } from '../../fakes/spoken-words.ts';
+import type { SttFaults, SttServer } from '../../fakes/stt-server.ts';
+import { RecognizerRig, serviceMeans } from './recognizer-rig.ts';
+
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+const KEY = 'key-0123456789';
+const many = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
+
+async function call(model: string, faults: SttFaults) {
+  const clock = new FakeClock();
+  const deepgram = await startDeepgramServer({ clock, key: KEY, faults: [faults, faults, faults] });
+  const assemblyai = await startAssemblyAiServer({ clock, key: KEY });
+  opened.push(deepgram, assemblyai);
+  const means = serviceMeans(clock);
+  const first = sttServices.deepgram.parse({
+    ...{ provider: 'deepgram', api_key: KEY, model, base_url: deepgram.url },
+  });
+  const second = sttServices.assemblyai.parse({
+    ...{ provider: 'assemblyai', api_key: KEY, base_url: assemblyai.url },
+    model: 'universal-streaming-english',
+  });
+  const entry = (service: SpeechToText) => ({
+    service,
+    circuit: new CircuitBreaker({ clock, service: service.name }),
+  });
+  const services = [entry(createSttService(first, means)), entry(createSttService(second, means))];
+  const rig = new RecognizerRig(clock, createSttFallback({ services, clock, log: quietLog().log }));
+  opened.push(rig.recognizer);
+  return { rig, deepgram, assemblyai };
+}
+
+function isClean(...servers: SttServer[]): boolean {
+  return servers.every(({ violations }) => violations.length === 0);
+}
+
+const CASES: [string, string, SttFaults][] = [
+  ['closes in a word', 'nova-3', { close: { atMs: 1_300, code: 1011 } }],
+  ['refuses the key', 'nova-3', { refuse: { status: 401, body: '{}' } }],
+  ['closes in place of the final words', 'nova-3', { closeOnFinalize: 1012 }],
+  ['stops in the middle of words', 'nova-3', { stallAtMs: 1_500 }],
+  ['says nothing at all', 'nova-3', { stallAtMs: 0 }],
+  ['sends what is no message', 'nova-3', { send: { atMs: 900, data: '{' } }],
+  ['closes in a turn', 'flux-general-en', { close: { atMs: 1_300, code: 1011 } }],
+  ['stops in a turn', 'flux-general-en', { stallAtMs: 1_500 }],
+  ['is never ready', 'flux-general-en', { ready: 'never' }],
+  ['closes in place of the end of a turn', 'flux-general-en', { closeOnFinalize: 1011 }],
+];
+
+it.each(CASES)(
+  'no word is lost or doubled when the first service %s (%s)',
+  async (_w, model, faults) => {
+    const { rig, deepgram, assemblyai } = await call(model, faults);
+    await rig.turn(many(9));
+    await rig.silence(8_000);
+    await rig.turn(many(3, 20));
+    await rig.silence(8_000);
+    expect(rig.text).toBe(`${many(9)} ${many(3, 20)}`);
+    expect(rig.errors).toEqual([]);
+    expect(isClean(deepgram, assemblyai)).toBe(true);
+    expect(rig.usage.every(({ amount }) => amount > 0)).toBe(true);
+  },
+);

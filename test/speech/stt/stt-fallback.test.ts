@@ -1,0 +1,328 @@
+import { describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { type RecognizingOptions, RecognizingService } from '../../fakes/recognizing-service.ts';
+import { framesOf, silentFrames, wordOf } from '../../fakes/spoken-words.ts';
+import { RecognizerRig } from './recognizer-rig.ts';
+
+type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
+
+/** A call on services `a`, `b`, ... with a rig that needs no network. */
+function call(...given: Given[]) {
+  const clock = new FakeClock();
+  const services = given.map((options, nth) => {
+    const name = String.fromCharCode(97 + nth);
+    const service = new RecognizingService({ clock, name, ...options });
+    return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+  });
+  const stt = createSttFallback({ services, clock, log: quietLog().log });
+  const rig = new RecognizerRig(clock, stt);
+  const hear = (frames: readonly Int16Array[]) => {
+    for (const frame of frames) {
+      clock.advance(20);
+      rig.recognizer.push(frame);
+    }
+  };
+  return {
+    ...{ clock, rig, stt, hear },
+    a: services[0] as (typeof services)[0],
+    b: services[1] as (typeof services)[0],
+    c: services[2] as (typeof services)[0],
+    silence: (ms: number) => hear(silentFrames(ms)),
+    says(text: string) {
+      rig.recognizer.speechStarted();
+      hear(framesOf(text));
+      rig.recognizer.speechStopped?.();
+    },
+    turn(text: string) {
+      this.says(text);
+      this.silence(300);
+      rig.recognizer.finalize();
+    },
+  };
+}
+
+const many = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
+
+describe('recognisers with a fallback', () => {
+  it('pass everything to the first while it works', () => {
+    const at = call({ fixedAfterWords: 3 }, {});
+    at.rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['x'] });
+    at.turn('w1 w2 w3 w4');
+    at.silence(400);
+    expect(at.rig.finals.map(({ text }) => text)).toEqual(['w1 w2 w3', 'w4']);
+    expect(at.rig.partials).toEqual(['w1', 'w1 w2', 'w4']);
+    expect(at.a.service.sessions[0]?.calls).toEqual(['start', 'stop', 'finalize']);
+    expect(at.a.service.sessions[0]?.expectation.boost).toEqual(['x']);
+    expect(at.b.service.sessions).toHaveLength(0);
+    expect(at.stt.name).toBe('a');
+  });
+
+  it('replay what is not confirmed to a new session of the same service, then to the next', () => {
+    const failing = { faults: () => ({ failAtMs: 900 }) };
+    const at = call({ ...failing, fixedAfterWords: 2 }, {});
+    at.turn(many(8));
+    at.silence(3_000);
+    expect(at.rig.text).toBe(many(8));
+    expect(at.a.service.sessions).toHaveLength(2);
+    expect(at.b.service.sessions).toHaveLength(1);
+    expect(at.rig.replaced).toEqual([at.b.service.capabilities]);
+    expect(at.b.service.sessions[0]?.calls).toEqual(['start', 'stop', 'finalize']);
+    expect(at.rig.errors).toEqual([]);
+  });
+
+  it('keep the time of the call in the words after a replay', () => {
+    const at = call({ faults: () => ({ failAtMs: 4_100, kind: 'auth' }) }, {});
+    at.silence(4_000);
+    at.turn('w1 w2');
+    at.silence(2_000);
+    expect(at.rig.finals.at(-1)?.words).toEqual([
+      { word: 'w1', startMs: 4_000, endMs: 4_200 },
+      { word: 'w2', startMs: 4_260, endMs: 4_460 },
+    ]);
+    expect(at.b.service.sessions[0]?.finder.positionMs).toBeLessThan(4_000);
+  });
+
+  it('replay at 1.8 times real time, or as slowly as the service wants it', () => {
+    for (const [replaySpeedMax, speed] of [
+      [undefined, 1.8],
+      [1.2, 1.2],
+    ] as const) {
+      const capabilities = replaySpeedMax === undefined ? {} : { replaySpeedMax };
+      const at = call({ faults: () => ({ failAtMs: 5_000, kind: 'quota' }) }, { capabilities });
+      at.says(many(20));
+      const [session] = at.b.service.sessions;
+      const before = session?.finder.positionMs ?? 0;
+      at.silence(1_000);
+      const passed = (session?.finder.positionMs ?? 0) - before;
+      expect(passed).toBeGreaterThan(speed * 950);
+      expect(passed).toBeLessThanOrEqual(speed * 1_000 + 40);
+    }
+  });
+
+  it('answer each finalize once when the fault comes in place of the answer', () => {
+    const at = call({ faults: () => ({ failOnFinalize: true }) }, {});
+    at.turn('w1 w2 w3');
+    expect(at.rig.finals).toEqual([]);
+    expect(at.rig.delays.at(-1)).toBeGreaterThan(500);
+    expect(at.rig.delays.at(-1)).toBeLessThanOrEqual(2_500);
+    at.silence(2_500);
+    expect(at.rig.finals.map(({ text }) => text)).toEqual(['w1 w2 w3']);
+  });
+
+  it('announce the delay when the words are asked for during a replay', () => {
+    const at = call({ faults: () => ({ failAtMs: 3_000, kind: 'forbidden' }) }, {});
+    at.turn(many(12));
+    expect(at.rig.delays.length).toBe(1);
+    at.silence(3_000);
+    expect(at.rig.text).toBe(many(12));
+    expect(at.rig.finals).toHaveLength(1);
+  });
+
+  it('do not take back interim words while they are replayed', () => {
+    const at = call({ faults: () => ({ failAtMs: 2_000, kind: 'auth' }) }, {});
+    at.says(many(9));
+    at.silence(3_000);
+    const lengths = at.rig.partials.map((text) => text.length);
+    expect(lengths).toEqual([...lengths].sort((one, other) => one - other));
+    expect(at.rig.partials.at(-1)).toBe(many(9));
+  });
+
+  it('replace a service that does not answer finalize', () => {
+    const at = call({ faults: () => ({ neverFinal: true }) }, {});
+    at.turn('w1 w2');
+    at.silence(5_000);
+    expect(at.rig.finals.map(({ text }) => text)).toEqual(['w1 w2']);
+    expect(at.b.service.sessions).toHaveLength(1);
+  });
+
+  it('replace a service that is silent for 4 s of speech: its session, then itself', () => {
+    const at = call({ faults: () => ({ silentAtMs: 0 }) }, {});
+    at.rig.recognizer.speechStarted();
+    at.hear(framesOf(many(15)));
+    expect(at.a.service.sessions).toHaveLength(1);
+    at.hear(framesOf(many(3, 15)));
+    expect(at.a.service.sessions).toHaveLength(2);
+    at.silence(300);
+    at.rig.recognizer.finalize();
+    at.silence(9_000);
+    expect(at.rig.text).toBe(many(18));
+    expect(at.b.service.sessions).toHaveLength(1);
+  });
+
+  it('replace a session that falls silent for 2.5 s within speech', () => {
+    const at = call({ faults: (nth) => (nth === 0 ? { silentAtMs: 1_000 } : {}) }, {});
+    at.rig.recognizer.speechStarted();
+    at.hear(framesOf(many(12)));
+    expect(at.a.service.sessions).toHaveLength(1);
+    at.hear(framesOf(many(4, 12)));
+    expect(at.a.service.sessions).toHaveLength(2);
+    at.silence(300);
+    at.rig.recognizer.finalize();
+    at.silence(4_000);
+    expect(at.rig.text).toBe(many(16));
+  });
+
+  it('blame nobody for voice without words', () => {
+    const at = call({}, {}, { capabilities: { closedOnly: true } });
+    const noise = Array.from({ length: 300 }, () => new Int16Array(160).fill(9));
+    for (let turn = 0; turn < 5; turn++) {
+      at.rig.recognizer.speechStarted();
+      at.hear(noise);
+      at.rig.recognizer.speechStopped?.();
+      at.silence(500);
+      at.rig.recognizer.finalize();
+      at.silence(2_000);
+    }
+    expect(at.rig.finals.map(({ text }) => text)).toEqual(['', '', '', '', '']);
+    expect(at.a.service.sessions.length + at.b.service.sessions.length).toBeLessThanOrEqual(3);
+    expect(at.c.service.sessions).toHaveLength(0);
+    expect([at.a.circuit.state, at.b.circuit.state]).toEqual(['closed', 'closed']);
+    at.turn('w1');
+    at.silence(1_000);
+    expect(at.rig.text).toBe('w1');
+  });
+
+  it('skip services whose circuits are open', () => {
+    const at = call({ faults: () => ({ failAtMs: 500, kind: 'auth' }) }, {}, {});
+    for (let i = 0; i < 3; i++) at.b.circuit.failed(fault('overload'));
+    at.turn('w1 w2');
+    at.silence(2_000);
+    expect(at.b.service.sessions).toHaveLength(0);
+    expect(at.c.service.sessions).toHaveLength(1);
+    expect(at.a.circuit.state).toBe('open');
+    const later = at.stt.open(OPEN_SPEECH, { onPartial: no, onFinal: no, onError: no });
+    expect([at.stt.name, at.c.service.sessions.length]).toEqual(['c', 2]);
+    later.close();
+    expect(at.rig.text).toBe('w1 w2');
+  });
+
+  it('end with the fault when nothing is left, and at once when no circuit admits the call', () => {
+    const at = call({ faults: () => ({ failAtMs: 100, kind: 'auth' }) });
+    at.turn('w1');
+    expect(at.rig.errors).toHaveLength(1);
+    const rig = new RecognizerRig(at.clock, at.stt);
+    expect(rig.errors).toEqual([]);
+    at.clock.advance(0);
+    expect(rig.errors.map(({ code }) => code)).toEqual(['STT_FAILED']);
+  });
+
+  it('try a service again before the embedded recogniser takes over', () => {
+    const stalls = {
+      faults: (nth: number) => (nth === 0 ? { failAtMs: 300, kind: 'timeout' as const } : {}),
+    };
+    const at = call(stalls, { capabilities: { closedOnly: true } });
+    at.turn('w1 w2');
+    at.silence(2_000);
+    expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([2, 0]);
+    expect(at.rig.text).toBe('w1 w2');
+  });
+
+  it('open the next session in a pause before the longest one is over', () => {
+    const at = call({ capabilities: { sessionMsMax: 20_000 } });
+    at.silence(18_800);
+    at.says('w1');
+    at.silence(100);
+    expect(at.a.service.sessions).toHaveLength(1);
+    at.rig.recognizer.finalize();
+    at.silence(400);
+    expect(at.a.service.sessions).toHaveLength(2);
+    expect(at.a.service.sessions[0]?.isClosed).toBe(true);
+    at.turn('w2');
+    at.silence(1_000);
+    expect([at.rig.text, at.rig.errors, at.a.circuit.state]).toEqual(['w1 w2', [], 'closed']);
+  });
+
+  it('open the next session within speech if there is no pause', () => {
+    const at = call({ capabilities: { sessionMsMax: 10_000 } });
+    at.says(many(46));
+    at.silence(300);
+    at.rig.recognizer.finalize();
+    at.silence(8_000);
+    expect(at.rig.text).toBe(many(46));
+    expect(at.a.service.sessions.length).toBeGreaterThan(1);
+  });
+
+  it('carry the language and the expected input to the next session', () => {
+    const at = call({ faults: (nth) => (nth === 0 ? { failAtMs: 500 } : {}) });
+    at.rig.recognizer.setLanguage?.('de');
+    at.rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Ada'] });
+    at.silence(600);
+    expect(at.a.service.sessions[1]?.calls).toEqual(['de']);
+    expect(at.a.service.sessions[1]?.expectation.boost).toEqual(['Ada']);
+  });
+
+  it('report the usage of all sessions, and nothing else after the end', () => {
+    const at = call({ faults: () => ({ failAtMs: 500, kind: 'auth' }) }, {});
+    at.says('w1 w2');
+    at.rig.recognizer.finalize();
+    at.rig.recognizer.close();
+    at.silence(2_000);
+    expect(at.rig.usage.map(({ service }) => service)).toEqual(['a', 'b']);
+    expect([at.rig.finals, at.rig.errors]).toEqual([[], []]);
+    expect(at.clock.timers).toBeLessThan(10);
+  });
+
+  it('lose and double no word, whatever fails when', () => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const random = randomOf(seed);
+      const { spoken, text, finals, finalizes, errors } = randomCall(random);
+      expect({ seed, text, errors }).toEqual({ seed, text: spoken, errors: [] });
+      if (finals !== undefined) expect({ seed, finals }).toEqual({ seed, finals: finalizes });
+    }
+  });
+});
+
+const no = () => undefined;
+const fault = (kind: 'overload') => new ServiceFault('stt', 'b', kind, { detail: '' });
+
+/** 0 to 1, the same for each seed. Source: mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+function randomCall(random: () => number) {
+  const between = (from: number, to: number) => Math.round(from + random() * (to - from));
+  const faults = () => {
+    const which = random();
+    if (which < 0.4) {
+      const kind = random() < 0.6 ? ('network' as const) : ('protocol' as const);
+      return { failAtMs: between(0, 20_000), kind };
+    }
+    if (which < 0.6) return { silentAtMs: between(0, 20_000) };
+    if (which < 0.75) return { failOnFinalize: true };
+    return which < 0.9 ? { neverFinal: true } : {};
+  };
+  const asks = random() < 0.5;
+  const style = () => {
+    if (asks) return {};
+    return random() < 0.5 ? { fixedAfterWords: between(1, 5) } : { endsAfterMs: 260 };
+  };
+  const at = call({ faults, ...style() }, { faults, ...style() }, style());
+  const said: string[] = [];
+  const turns = between(3, 8);
+  let finalizes = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    const text = many(between(1, 14), said.length * 7);
+    said.push(text);
+    at.says(text);
+    at.silence(between(60, 900));
+    at.rig.recognizer.finalize();
+    finalizes += 1;
+    at.silence(between(40, 6_000));
+  }
+  at.silence(12_000);
+  const finals = asks ? at.rig.finals.length : undefined;
+  return { spoken: said.join(' '), text: at.rig.text, finals, finalizes, errors: at.rig.errors };
+}
