@@ -8,11 +8,11 @@ import { dtmfTones } from '../audio/tones/tone-generator.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
-import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
-import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
+import type { ExpectedInput } from '../model/expected-input.ts';
 import type { Clock } from '../std/clock.ts';
 import type { CallAudioEvent, UtteranceStart } from './call-audio-event.ts';
 import type { CallAudioOptions, SpokenClip, UtteranceText } from './call-audio-options.ts';
+import { CallRecognizer } from './call-recognizer.ts';
 import { DeferredEvents } from './deferred-events.ts';
 import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
@@ -52,14 +52,13 @@ export class CallAudio {
   readonly #turnTaking: TurnTaking;
   readonly #recorder: Recorder | undefined;
   readonly #machine: AnsweringMachineDetector | undefined;
-  readonly #stt: SpeechToText | undefined;
+  readonly #recognizer: CallRecognizer;
   readonly #removeTurns: () => void;
   readonly #stalls = new OwnStalls();
   /** Media time up to which the caller's audio has come. */
   #heardMs = 0;
   #leftMs: number | undefined;
   #isListening = false;
-  #recognizer: Recognizer | undefined;
   /** The current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
   /** Within a frame or a tick, whose events go out when all of it is done. */
@@ -90,14 +89,19 @@ export class CallAudio {
     if (options.detectsInBandDtmf === true)
       this.#inBandDtmf = new InBandDtmf((key) => this.#key(key));
     this.#agent = this.#createAgent(options);
+    this.#recognizer = new CallRecognizer({
+      stt,
+      events: this.#events,
+      mediaMs: () => this.mediaMs,
+      onFault: (error) => this.#fault(error),
+    });
     this.#turnTaking = new TurnTaking({
       playout: this.#agent.playout,
       tuning: options.tuning,
       recognizer: stt?.capabilities,
+      controls: this.#recognizer,
       startAt: this.#startAt,
       onEvent: (event) => this.#events.defer(event),
-      onBegin: () => this.#recognizer?.speechStarted(),
-      onFinalize: () => this.#recognizer?.finalize(),
     });
     if (machine !== undefined) {
       this.#machine = new AnsweringMachineDetector({
@@ -105,7 +109,6 @@ export class CallAudio {
         onVerdict: (answeredBy) => this.#events.defer({ type: 'answered-by', answeredBy }),
       });
     }
-    this.#stt = stt;
     if (options.isInputMuted !== true) this.listen();
     const taker = { send: this.#sendDue, receive: this.#receiveDue };
     this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
@@ -115,7 +118,7 @@ export class CallAudio {
   listen(): void {
     if (this.#isListening || this.#closing !== undefined) return;
     this.#isListening = true;
-    this.#recognizer = this.#stt?.open(OPEN_SPEECH, this.#recognizerListener());
+    this.#recognizer.open(this.#turnTaking);
   }
 
   /** Media time: whole milliseconds since the start of the call's audio. */
@@ -191,7 +194,7 @@ export class CallAudio {
 
   /** Sets the expected input of the caller. */
   expect(expectation: ExpectedInput): void {
-    this.#recognizer?.expect(expectation);
+    this.#recognizer.expect(expectation);
     this.#turnTaking.expect(expectation);
     this.#digits.expect(expectation);
   }
@@ -220,8 +223,7 @@ export class CallAudio {
     this.#removeTurns();
     this.#inflow.close();
     this.#agent.close();
-    this.#recognizer?.close();
-    this.#recognizer = undefined;
+    this.#recognizer.close();
     this.#vad.close();
     const { late, duplicates, concealed } = this.#decoder;
     this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
@@ -239,7 +241,7 @@ export class CallAudio {
     this.#recorder?.caller(frame, atMs);
     if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
-    this.#recognizer?.push(frame);
+    this.#recognizer.push(frame);
     this.#working = true;
     this.#inBandDtmf?.push(frame, atMs);
     this.#vad.push(frame, atMs, frameDb);
@@ -282,28 +284,6 @@ export class CallAudio {
     const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
     const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
     this.#events.defer({ type: 'turn', turn });
-  }
-
-  #recognizerListener(): RecognizerListener {
-    return {
-      onPartial: (words) =>
-        this.#fromRecognizer(() => this.#turnTaking.partial(words, this.mediaMs)),
-      onFinal: (words) => this.#fromRecognizer(() => this.#turnTaking.final(words, this.mediaMs)),
-      // Also while it closes: services count at the end of a session.
-      onUsage: (usage) => this.#events.defer({ type: 'usage', usage }),
-      onError: (error) =>
-        this.#fromRecognizer(() => {
-          this.#recognizer?.close();
-          this.#recognizer = undefined;
-          this.#turnTaking.recognizerLost();
-          this.#fault(error);
-        }),
-    };
-  }
-
-  /** A fault in this call's code does not reach the recogniser, which serves other calls too. */
-  #fromRecognizer(work: () => void): void {
-    if (this.#recognizer !== undefined) this.#events.run(work);
   }
 
   // The agent's side.

@@ -8,6 +8,7 @@ import type { CallAudioEvent, UtteranceReport } from '../../src/pipeline/call-au
 import type { CallAudioOptions } from '../../src/pipeline/call-audio-options.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
@@ -31,6 +32,7 @@ export interface RigOptions {
   isInputMuted?: boolean;
   detectsInBandDtmf?: boolean;
   /** In place of the rig's own. */
+  stt?: (clock: FakeClock) => SpeechToText;
   tts?: (clock: Clock) => TextToSpeech;
   /** By loudness if not given. */
   vad?: (clock: Clock) => VadModel;
@@ -73,7 +75,7 @@ export class CallRig {
       lead: options.lead ?? { aimMs: 80, maxMs: 160, stepMs: 60 },
       marks: marks !== 'none',
       vad: options.vad?.(this.clock) ?? loudnessVad(),
-      stt: options.withoutStt === true ? undefined : this.stt,
+      stt: options.withoutStt === true ? undefined : (options.stt?.(this.clock) ?? this.stt),
       tts: options.tts?.(this.clock) ?? this.tts,
       voice: undefined,
       recording: options.recording,

@@ -59,6 +59,12 @@ export function silenceNeededMs(said: CallerWords): number {
   return said.hurried ? Math.min(neededMs, HURRIED_MS) : neededMs;
 }
 
+/** Whether digits are being spoken, and more of them are expected. */
+export function isValueIncomplete({ text, expectation }: CallerWords): boolean {
+  const missing = digitsMissing(wordsOf(text), expectation) ?? 0;
+  return missing > 0 && Number.isFinite(missing);
+}
+
 /** Whether all of `text` is expected input. False where anything may be said. */
 export function isExpectedAnswer(text: string, expectation: ExpectedInput): boolean {
   const words = wordsOf(text);

@@ -2,13 +2,18 @@
 // All times are media time. Independent of the agent's speech.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
-import type { RecognizedWords } from '../../speech/stt/stt.ts';
-import { silenceNeededMs } from './endpointing.ts';
+import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
+import { type CallerWords, isValueIncomplete, silenceNeededMs, wordsOf } from './endpointing.ts';
 
 /** Wait for final words: the recogniser's 99th percentile and a margin, within these bounds. */
 const FINAL_SHARE = 1.2;
 const FINAL_MS_MIN = 150;
 const FINAL_MS_MAX = 2_500;
+/** A recogniser that ends turns itself knows more than the silence: it has this much longer before its turn is ended
+ *  by force. */
+const OWN_TURNS_MS = 700;
+/** Some services repeat the words of a final as interim words within this time. */
+const REPEATED_MS = 1_000;
 /** Speech without a pause is split into turns of this length. */
 const SPEECH_MS_MAX = 60_000;
 /** Pieces of one turn; a recogniser that returns more is faulty. */
@@ -31,6 +36,9 @@ export interface SpokenTurn {
 export interface TurnListener {
   /** A new piece of speech begins: the recogniser may drop earlier audio. */
   onBegin(): void;
+  /** Speech pauses within the turn, and goes on. */
+  onPause(): void;
+  onResume(): void;
   /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
@@ -41,7 +49,7 @@ export interface TurnListener {
 export interface TurnOptions {
   listener: TurnListener;
   /** Undefined if there is no recogniser. */
-  recognizer: { finalMsP99: number; interimWords: boolean } | undefined;
+  recognizer: Pick<SttCapabilities, 'finalMsP99' | 'interimWords' | 'ownTurns'> | undefined;
   turnMaxMs: number;
 }
 
@@ -64,6 +72,9 @@ export class TurnDetector {
   #lastWordMs = 0;
   #decidedMs = 0;
   #deadlineMs = 0;
+  /** The wait for the final words was extended. */
+  #isExtended = false;
+  #lastFinal = { text: '', atMs: Number.NEGATIVE_INFINITY };
   #parts: RecognizedWords[] = [];
   #partial: RecognizedWords | undefined;
   /** Outstanding answers of the recogniser to `finalize`. */
@@ -103,7 +114,10 @@ export class TurnDetector {
     this.#voiced = true;
     const before = this.#state;
     this.#state = 'speaking';
-    if (before === 'pausing') return;
+    if (before === 'pausing') {
+      this.#listener.onResume();
+      return;
+    }
     if (before === 'idle') this.#begin(onsetMs);
     this.#listener.onBegin();
   }
@@ -111,14 +125,19 @@ export class TurnDetector {
   speechStopped(lastMs: number): void {
     this.#voiced = false;
     this.#lastVoiceMs = lastMs;
-    if (this.#state === 'speaking') this.#state = 'pausing';
+    if (this.#state !== 'speaking') return;
+    this.#state = 'pausing';
+    this.#listener.onPause();
   }
 
-  partial(words: RecognizedWords): void {
-    if (this.#state === 'idle' || words.text.trim() === '') return;
+  /** Returns false for words that do not count: out of a turn, or those of the last final once more. */
+  partial(words: RecognizedWords): boolean {
+    if (this.#state === 'idle' || words.text.trim() === '') return false;
+    if (this.#repeatsFinal(words.text)) return false;
     if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
     this.#partial = words;
     this.#neededMs = Number.NaN;
+    return true;
   }
 
   final(words: RecognizedWords): void {
@@ -131,11 +150,34 @@ export class TurnDetector {
     if (words.text.trim() !== '' && this.#parts.length < PARTS_MAX) {
       this.#parts.push(words);
       this.#lastWordMs = this.#nowMs;
+      this.#lastFinal = { text: words.text, atMs: this.#nowMs };
     }
     this.#partial = undefined;
     this.#neededMs = Number.NaN;
     if (this.#state === 'waiting' && this.#owed === 0) this.#conclude();
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
+  }
+
+  /** The recogniser sees the end of the turn, and has sent its words before. An incomplete value is ended by its
+   *  silence alone: people pause between groups of digits. */
+  ended(): void {
+    const isOpen = this.#state === 'speaking' || this.#state === 'pausing';
+    if (!isOpen || this.#parts.length === 0 || isValueIncomplete(this.#said)) return;
+    this.#decidedMs = this.#nowMs;
+    if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
+    this.#conclude();
+  }
+
+  /** The final words that are awaited come later by so much; once for each wait. */
+  delayed(ms: number): void {
+    if (this.#state !== 'waiting' || this.#isExtended) return;
+    this.#isExtended = true;
+    this.#deadlineMs += Math.min(FINAL_MS_MAX, Math.max(0, ms));
+  }
+
+  recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
+    this.#recognizer = recognizer;
+    this.#neededMs = Number.NaN;
   }
 
   /** The recogniser failed: the words recognised so far are final. */
@@ -187,13 +229,24 @@ export class TurnDetector {
   }
 
   #neededNow(): number {
-    const neededMs = silenceNeededMs({
+    const ownTurns = this.#recognizer?.ownTurns ?? 'none';
+    const graceMs = ownTurns === 'none' || this.hurried ? 0 : OWN_TURNS_MS;
+    return Math.min(silenceNeededMs(this.#said) + graceMs, this.#turnMaxMs);
+  }
+
+  get #said(): CallerWords {
+    return {
       text: this.text,
       expectation: this.#expectation,
       interimWords: this.#recognizer?.interimWords ?? false,
       hurried: this.hurried,
-    });
-    return Math.min(neededMs, this.#turnMaxMs);
+    };
+  }
+
+  #repeatsFinal(text: string): boolean {
+    if (this.#partial !== undefined) return false;
+    if (this.#nowMs - this.#lastFinal.atMs > REPEATED_MS) return false;
+    return wordsOf(text).join(' ') === wordsOf(this.#lastFinal.text).join(' ');
   }
 
   /** The caller has finished; only the final words are missing. */
@@ -206,6 +259,7 @@ export class TurnDetector {
     }
     const finalMs = this.#recognizer.finalMsP99 * FINAL_SHARE;
     this.#deadlineMs = this.#nowMs + Math.min(FINAL_MS_MAX, Math.max(FINAL_MS_MIN, finalMs));
+    this.#isExtended = false;
     this.#state = 'waiting';
     this.#owed++;
     this.#listener.onFinalize();

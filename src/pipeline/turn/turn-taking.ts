@@ -31,9 +31,18 @@ export interface TurnTakingOptions {
   startAt: number;
   /** An interruption is reported before the results of the interrupted utterances. */
   onEvent: (event: TurnEvent) => void;
-  /** The recogniser starts a new piece of speech; or must return its final words. */
-  onBegin: () => void;
-  onFinalize: () => void;
+  controls: RecognizerControls;
+}
+
+/** What the recogniser is informed of, and asked for. */
+export interface RecognizerControls {
+  /** A new piece of speech begins: earlier audio may be dropped. */
+  speechStarted(): void;
+  speechStopped(): void;
+  /** Speech goes on after a pause within the turn. */
+  speechResumed(): void;
+  /** The final words are needed. */
+  finalize(): void;
 }
 
 export class TurnTaking {
@@ -61,8 +70,10 @@ export class TurnTaking {
       recognizer: options.recognizer,
       turnMaxMs: options.tuning.turnMaxMs,
       listener: {
-        onBegin: options.onBegin,
-        onFinalize: options.onFinalize,
+        onBegin: () => options.controls.speechStarted(),
+        onPause: () => options.controls.speechStopped(),
+        onResume: () => options.controls.speechResumed(),
+        onFinalize: () => options.controls.finalize(),
         onTurn: (turn) => this.#judge(turn),
         onNothing: () => {
           this.#interrupt.dismiss();
@@ -109,7 +120,7 @@ export class TurnTaking {
   partial(words: RecognizedWords, nowMs: number): void {
     this.#nowMs = nowMs;
     if (!this.#turn.open || words.text.trim() === '') return;
-    this.#turn.partial(words);
+    if (!this.#turn.partial(words)) return;
     const { text } = this.#turn;
     this.#onEvent({ type: 'partial', text });
     if (this.#speaking && this.#audible()?.interruptible) this.#interrupt.partial(text);
@@ -118,6 +129,22 @@ export class TurnTaking {
   final(words: RecognizedWords, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#turn.final(words);
+  }
+
+  /** The recogniser sees the end of the turn whose final words it has sent. */
+  ended(nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.#turn.ended();
+  }
+
+  /** The final words come later by so much. */
+  delayed(ms: number): void {
+    this.#turn.delayed(ms);
+  }
+
+  recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
+    this.#recognizer = recognizer;
+    this.#turn.recognizerReplaced(recognizer);
   }
 
   recognizerLost(): void {

@@ -16,16 +16,26 @@ class Bench {
   readonly turns: SpokenTurn[] = [];
   begins = 0;
   finalizes = 0;
+  pauses = 0;
+  resumes = 0;
   nothings = 0;
   nowMs = 0;
   readonly turn: TurnDetector;
 
-  constructor(how: { interimWords?: boolean; expectation?: ExpectedInput } = {}) {
+  constructor(
+    how: { interimWords?: boolean; expectation?: ExpectedInput; ownTurns?: 'ends' } = {},
+  ) {
     this.turn = new TurnDetector({
-      recognizer: { finalMsP99: 200, interimWords: how.interimWords ?? true },
+      recognizer: {
+        finalMsP99: 200,
+        interimWords: how.interimWords ?? true,
+        ownTurns: how.ownTurns ?? 'none',
+      },
       turnMaxMs: 5_000,
       listener: {
         onBegin: () => this.begins++,
+        onPause: () => this.pauses++,
+        onResume: () => this.resumes++,
         onFinalize: () => this.finalizes++,
         onTurn: (turn) => this.turns.push(turn),
         onNothing: () => this.nothings++,
@@ -206,5 +216,128 @@ describe('words', () => {
     expect(bench.finalizes).toBe(1);
     bench.turn.recognizerLost();
     expect(bench.turns.map(({ text }) => text)).toEqual(['my name is']);
+  });
+});
+
+describe('a recogniser that ends turns itself', () => {
+  it('ends the turn at once, and its words are final', () => {
+    const bench = new Bench({ ownTurns: 'ends' });
+    bench.speak(400, 'cancel my order');
+    bench.run(200);
+    bench.final('cancel my order');
+    expect(bench.turns).toEqual([]);
+    bench.turn.ended();
+    expect(bench.turns).toMatchObject([{ text: 'cancel my order', endMs: 400, decidedMs: 600 }]);
+    expect(bench.finalizes).toBe(0);
+    bench.run(5_000);
+    expect([bench.turns.length, bench.finalizes]).toEqual([1, 0]);
+  });
+
+  it('ends the turn also where the line stays loud', () => {
+    const bench = new Bench({ ownTurns: 'ends' });
+    bench.turn.speechStarted(0);
+    bench.run(800);
+    bench.final('help');
+    bench.turn.ended();
+    expect(bench.turns.map(({ text }) => text)).toEqual(['help']);
+    expect(bench.begins).toBe(2);
+  });
+
+  it('is asked 700 ms after the silence that is enough otherwise', () => {
+    const ours = new Bench();
+    ours.speak(400, 'cancel my order');
+    const theirs = new Bench({ ownTurns: 'ends' });
+    theirs.speak(400, 'cancel my order');
+    expect(theirs.closesAfter() - ours.closesAfter()).toBe(700);
+  });
+
+  it('is asked without more patience while the agent is held', () => {
+    const bench = new Bench({ ownTurns: 'ends' });
+    bench.turn.hurried = true;
+    bench.speak(400, 'cancel my order');
+    expect(bench.closesAfter()).toBe(300);
+  });
+
+  it('does not end a number whose digits are missing', () => {
+    const bench = new Bench({ ownTurns: 'ends', expectation: FOUR_DIGITS });
+    bench.speak(400, 'one two');
+    bench.final('one two');
+    bench.turn.ended();
+    expect(bench.turns).toEqual([]);
+    bench.run(800);
+    bench.speak(400, 'three four');
+    bench.final('three four');
+    bench.turn.ended();
+    expect(bench.turns.map(({ text }) => text)).toEqual(['one two three four']);
+  });
+
+  it('does not end the next turn with a late event', () => {
+    const bench = new Bench({ ownTurns: 'ends' });
+    bench.speak(400, 'yes');
+    bench.final('yes');
+    bench.turn.ended();
+    bench.speak(200);
+    bench.turn.ended();
+    expect([bench.turns.length, bench.nothings]).toEqual([1, 0]);
+    expect(bench.turn.open).toBe(true);
+  });
+
+  it('may be replaced by one that does not', () => {
+    const bench = new Bench({ ownTurns: 'ends' });
+    bench.turn.recognizerReplaced({ finalMsP99: 400, interimWords: true });
+    bench.speak(400, 'cancel my order');
+    expect(bench.closesAfter()).toBe(600);
+  });
+});
+
+describe('final words that come later', () => {
+  it('are awaited longer, once', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel');
+    bench.closesAfter();
+    bench.turn.delayed(1_500);
+    bench.turn.delayed(2_000);
+    bench.run(1_500);
+    expect(bench.turns).toEqual([]);
+    bench.final('cancel my order');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel my order']);
+    bench.speak(400, 'now');
+    bench.run(1_000);
+    expect(bench.turns).toHaveLength(2);
+  });
+
+  it('are not awaited without end', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel');
+    bench.closesAfter();
+    bench.turn.delayed(60_000);
+    bench.run(2_900);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
+  });
+});
+
+describe('interim words', () => {
+  it('that repeat the last final are not new', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel my order');
+    bench.closesAfter();
+    bench.final('Cancel my order.');
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    expect(bench.turn.partial({ text: 'cancel my order', confidence: null })).toBe(false);
+    expect(bench.turn.text).toBe('');
+    expect(bench.turn.partial({ text: 'cancel my order please', confidence: null })).toBe(true);
+    bench.run(1_000);
+    expect(bench.turn.partial({ text: 'cancel my order', confidence: null })).toBe(true);
+  });
+});
+
+describe('pauses', () => {
+  it('within a turn are reported to the recogniser', () => {
+    const bench = new Bench();
+    bench.speak(400, 'i would like to');
+    bench.run(300);
+    bench.speak(400, 'i would like to cancel');
+    expect([bench.begins, bench.pauses, bench.resumes]).toEqual([1, 2, 1]);
   });
 });

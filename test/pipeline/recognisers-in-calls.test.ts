@@ -1,0 +1,88 @@
+// Whole calls with recognisers that find the words in the caller's audio, end turns themselves, and fail.
+
+import { describe, expect, it } from 'vitest';
+import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
+import type { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { type RecognizingOptions, RecognizingService } from '../fakes/recognizing-service.ts';
+import { framesOf } from '../fakes/spoken-words.ts';
+import { CallRig } from './call-rig.ts';
+
+type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
+
+function call(...given: Given[]) {
+  const opened: RecognizingService[] = [];
+  const rig = new CallRig({
+    stt(clock: FakeClock) {
+      const services = given.map((options, nth) => {
+        const service = new RecognizingService({ clock, name: `service-${nth}`, ...options });
+        opened.push(service);
+        return { service, circuit: new CircuitBreaker({ clock, service: service.name }) };
+      });
+      return createSttFallback({ services, clock, log: quietLog().log });
+    },
+  });
+  return { rig, opened };
+}
+
+/** The caller's line brings these words. */
+async function says(rig: CallRig, text: string): Promise<void> {
+  for (const frame of framesOf(text)) await rig.plays(frame);
+}
+
+describe('a call', () => {
+  it('informs the recogniser when the voice begins and ends', async () => {
+    const { rig, opened } = call({});
+    await says(rig, 'w1 w2');
+    await rig.run(2_000);
+    expect(opened[0]?.sessions[0]?.calls).toEqual(['start', 'stop', 'finalize']);
+    expect(rig.turns).toEqual(['w1 w2']);
+  });
+
+  it('takes the turns of a recogniser that ends them', async () => {
+    const { rig, opened } = call({ endsAfterMs: 260, capabilities: { ownTurns: 'ends' } });
+    await says(rig, 'w1 w2');
+    await rig.run(300);
+    expect(rig.turns).toEqual(['w1 w2']);
+    await rig.run(3_000);
+    await says(rig, 'w3');
+    await rig.run(3_000);
+    expect(rig.turns).toEqual(['w1 w2', 'w3']);
+    expect(opened[0]?.sessions[0]?.calls).not.toContain('finalize');
+  });
+
+  it('forces the end of a turn that the recogniser does not end', async () => {
+    const { rig, opened } = call({ endsAfterMs: 60_000, capabilities: { ownTurns: 'ends' } });
+    await says(rig, 'w1 w2');
+    await rig.run(1_000);
+    expect(rig.turns).toEqual([]);
+    await rig.run(1_000);
+    expect(rig.turns).toEqual(['w1 w2']);
+    expect(opened[0]?.sessions[0]?.calls).toContain('finalize');
+  });
+
+  it.each([
+    ['in the middle of a turn', { failAtMs: 1_500 }],
+    ['in place of the final words', { failOnFinalize: true }],
+    ['when it is silent', { neverFinal: true, silentAtMs: 0 }],
+  ])('has each word of a turn once when its recogniser fails %s', async (_when, faults) => {
+    const { rig } = call({ faults: () => faults }, { capabilities: { finalMsP99: 500 } });
+    await rig.run(600);
+    const text = Array.from({ length: 9 }, (_, nth) => `w${nth}`).join(' ');
+    await says(rig, text);
+    await rig.run(9_000);
+    expect(rig.turns).toEqual([text]);
+    await says(rig, 'w20 w21');
+    await rig.run(9_000);
+    expect(rig.turns).toEqual([text, 'w20 w21']);
+    expect(rig.of('fault')).toEqual([]);
+  });
+
+  it('goes on with the keypad when no recogniser is left', async () => {
+    const { rig } = call({ faults: () => ({ failAtMs: 100, kind: 'auth' }) });
+    await says(rig, 'w1');
+    await rig.run(3_000);
+    expect(rig.of('fault').map(({ error }) => error.code)).toEqual(['STT_FAILED']);
+  });
+});
