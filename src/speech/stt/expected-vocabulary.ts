@@ -4,6 +4,8 @@ import type { ExpectedInput } from '../../model/expected-input.ts';
 
 /** Services refuse longer ones. */
 const TERM_CHARACTERS_MAX = 100;
+/** Of all together: they are a part of an address, and servers take 8 kB of it; a letter may need three to nine. */
+const CHARACTERS_MAX = 1_000;
 
 /** Without repetitions. Beyond `countMax`, the settings' terms come first, then the shortest: they are the hardest to
  *  recognise, and names are short. */
@@ -16,5 +18,9 @@ export function vocabulary(
   const terms = [...settings, ...expected]
     .map((term) => term.trim())
     .filter((term) => term !== '' && term.length <= TERM_CHARACTERS_MAX);
-  return [...new Set(terms)].slice(0, countMax);
+  let characters = 0;
+  return [...new Set(terms)].slice(0, countMax).filter((term) => {
+    characters += term.length;
+    return characters <= CHARACTERS_MAX;
+  });
 }

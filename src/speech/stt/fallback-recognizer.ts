@@ -256,6 +256,7 @@ export class FallbackRecognizer implements Recognizer {
       this.#marks = this.#marks.slice(this.#marks.indexOf(answered) + 1);
     }
     const all = joinWords([...this.#held, words]);
+    if (answered === undefined && all.text === '') return;
     this.#held = [];
     this.#reported = 0;
     this.#options.listener.onFinal(all);

@@ -9,14 +9,22 @@ const OWED_MAX = 16;
 export class OwedFinals {
   readonly #clock: Clock;
   readonly #afterMs: number;
+  readonly #isReady: () => boolean;
   readonly #onOverdue: () => void;
   #count = 0;
   #timer: Timer | undefined;
 
-  /** `onOverdue`: no answer came within `afterMs`; it calls `answer`, or ends the recogniser. */
-  constructor(options: { clock: Clock; afterMs: number; onOverdue: () => void }) {
+  /** `onOverdue`: no answer came within `afterMs`; it calls `answer`, or ends the recogniser. Before the service is
+   *  ready, nothing is overdue: connecting has a deadline of its own. */
+  constructor(options: {
+    clock: Clock;
+    afterMs: number;
+    isReady: () => boolean;
+    onOverdue: () => void;
+  }) {
     this.#clock = options.clock;
     this.#afterMs = options.afterMs;
+    this.#isReady = options.isReady;
     this.#onOverdue = options.onOverdue;
   }
 
@@ -26,7 +34,7 @@ export class OwedFinals {
 
   ask(): void {
     this.#count = Math.min(OWED_MAX, this.#count + 1);
-    this.#timer ??= this.#clock.after(this.#afterMs, () => this.#overdue());
+    if (this.#timer === undefined) this.#await();
   }
 
   /** An answer goes out. Returns whether one was due. */
@@ -35,7 +43,7 @@ export class OwedFinals {
     this.#count -= 1;
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#count > 0) this.#timer = this.#clock.after(this.#afterMs, () => this.#overdue());
+    if (this.#count > 0) this.#await();
     return true;
   }
 
@@ -45,8 +53,11 @@ export class OwedFinals {
     this.#timer = undefined;
   }
 
-  #overdue(): void {
-    this.#timer = undefined;
-    this.#onOverdue();
+  #await(): void {
+    this.#timer = this.#clock.after(this.#afterMs, () => {
+      this.#timer = undefined;
+      if (this.#isReady()) this.#onOverdue();
+      else this.#await();
+    });
   }
 }

@@ -69,6 +69,10 @@ export class RecognizerSocket {
     return (this.#sentSamples * 1_000) / RATE_HZ;
   }
 
+  get isReady(): boolean {
+    return this.#socket.isReady;
+  }
+
   get hasEnded(): boolean {
     return this.#hasEnded;
   }

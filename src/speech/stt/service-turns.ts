@@ -14,6 +14,8 @@ export interface ServiceTurnsOptions {
   listener: RecognizerListener;
   /** Without an open turn, words may be on their way for so long. */
   inFlightMsMax: number;
+  /** Before that, no answer can come. */
+  isReady: () => boolean;
   /** Asks the service to end the open turn. */
   force: () => void;
   /** The service does not answer any more. */
@@ -35,6 +37,7 @@ export class ServiceTurns {
     this.#owed = new OwedFinals({
       clock: options.clock,
       afterMs: FINAL_MS_MAX,
+      isReady: options.isReady,
       onOverdue: () => this.#overdue(),
     });
   }
@@ -56,8 +59,7 @@ export class ServiceTurns {
       return;
     }
     this.#mustForce = true;
-    const { clock, inFlightMsMax } = this.#options;
-    this.#inFlight ??= clock.after(inFlightMsMax, () => this.nothingSaid());
+    if (this.#inFlight === undefined) this.#awaitWords();
   }
 
   /** The words of a turn so far. Words open it. */
@@ -115,6 +117,14 @@ export class ServiceTurns {
     listener.onTurn?.('ended', words);
     // What further demands ask for is contained in these words.
     while (this.#owed.answer()) listener.onFinal(NO_WORDS);
+  }
+
+  #awaitWords(): void {
+    const { clock, inFlightMsMax, isReady } = this.#options;
+    this.#inFlight = clock.after(inFlightMsMax, () => {
+      if (isReady()) this.nothingSaid();
+      else this.#awaitWords();
+    });
   }
 
   #force(): void {

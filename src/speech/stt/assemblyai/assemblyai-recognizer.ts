@@ -64,6 +64,7 @@ export class AssemblyAiRecognizer implements Recognizer {
       clock: means.clock,
       listener,
       inFlightMsMax: IN_FLIGHT_MS_MAX,
+      isReady: () => this.#socket.isReady,
       force: () => this.#socket.send({ type: 'ForceEndpoint' }),
       fail: () => this.#socket.fail('timeout', 'no answer to ForceEndpoint'),
     });

@@ -63,6 +63,7 @@ export class FluxRecognizer implements Recognizer {
       clock: means.clock,
       listener,
       inFlightMsMax: IN_FLIGHT_MS_MAX,
+      isReady: () => this.#socket.isReady,
       force: () => this.#socket.send({ type: 'ForceEndTurn' }),
       fail: () => this.#socket.fail('timeout', 'no answer to ForceEndTurn'),
     });

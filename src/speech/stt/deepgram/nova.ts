@@ -68,6 +68,7 @@ export class NovaRecognizer implements Recognizer {
     this.#owed = new OwedFinals({
       clock: means.clock,
       afterMs: FINAL_MS_MAX,
+      isReady: () => this.#socket.isReady,
       onOverdue: () => this.#overdue(),
     });
     this.#socket = new RecognizerSocket({

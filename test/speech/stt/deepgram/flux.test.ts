@@ -63,6 +63,15 @@ describe('Deepgram flux', () => {
     expect(rig.finals[0]?.words?.[1]).toEqual({ word: 'w2', startMs: 260, endMs: 460 });
   });
 
+  it('answers what was asked for before it was connected', async () => {
+    const { rig } = await connect({ faults: { connectDelayMs: 2_000 } });
+    await rig.turn('w1 w2');
+    await rig.silence(1_000);
+    expect(rig.finals).toEqual([]);
+    await rig.silence(1_500);
+    expect([rig.finals.map((each) => each.text), rig.errors]).toEqual([['w1 w2'], []]);
+  });
+
   it('ends when Connected does not come', async () => {
     const { rig } = await connect({ faults: { ready: 'never' } });
     await rig.pause(2_600);

@@ -88,6 +88,15 @@ describe('Deepgram nova', () => {
     expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1', '']);
   });
 
+  it('answers what was asked for before it was connected', async () => {
+    const { rig } = await connect({ faults: { connectDelayMs: 2_000 } });
+    await rig.turn('w1 w2');
+    await rig.silence(1_000);
+    expect(rig.finals).toEqual([]);
+    await rig.silence(1_500);
+    expect([rig.finals.map((each) => each.text), rig.errors]).toEqual([['w1 w2'], []]);
+  });
+
   it('answers by itself where the service had no audio to finalize', async () => {
     const { rig } = await connect();
     await rig.turn(said(1));
@@ -224,6 +233,27 @@ describe('Deepgram nova', () => {
     const other = await connect({ faults: { send: { atMs: 100, data: odd } } });
     await other.rig.silence(300);
     expect(other.rig.fault.kind).toBe('protocol');
+  });
+
+  it('ignores binary messages', async () => {
+    const { rig } = await connect({ faults: { send: { atMs: 100, data: Uint8Array.of(1, 2) } } });
+    await rig.turn(said(1));
+    expect([rig.text, rig.errors]).toEqual(['w0', []]);
+  });
+
+  it('is refused beyond the sessions of the key', async () => {
+    const clock = new FakeClock();
+    const server = await startDeepgramServer({ clock, key: KEY, sessionsMax: 1 });
+    opened.push(server);
+    const settings = { provider: 'deepgram', api_key: KEY, base_url: server.url };
+    const stt = createSttService(sttServices.deepgram.parse(settings), serviceMeans(clock));
+    const first = new RecognizerRig(clock, stt);
+    await first.silence(100);
+    const second = new RecognizerRig(clock, stt);
+    opened.push(first.recognizer, second.recognizer);
+    await second.silence(100);
+    expect(second.fault).toMatchObject({ kind: 'rate', retryAfterMs: 5_000 });
+    expect(first.errors).toEqual([]);
   });
 
   it('is null-safe', async () => {
