@@ -180,7 +180,7 @@ export class FallbackRecognizer implements Recognizer {
   #endSession(): void {
     const session = this.#session;
     this.#session = undefined;
-    this.#watchdog.stop();
+    this.#watchdog.reset();
     for (const timer of this.#rotations.splice(0)) timer.cancel();
     this.#isRotationDue = false;
     session?.close();

@@ -117,22 +117,24 @@ export class RecognizerSession {
   }
 
   #give(mark: Mark): void {
-    const { watchdog, service } = this.#options;
-    if (mark.kind === 'start') {
-      this.recognizer.speechStarted();
-      if (service.capabilities.interimWords) watchdog.speaks();
-    } else if (mark.kind === 'stop') {
-      this.recognizer.speechStopped?.();
-      watchdog.pauses();
-    } else if (mark.kind === 'resume') {
-      this.recognizer.speechResumed?.();
-      if (service.capabilities.interimWords) watchdog.speaksOn();
-    } else {
-      this.#asked.push(mark);
-      watchdog.stop();
-      if (this.#overdue === undefined) this.#awaitFinal();
-      this.recognizer.finalize();
-    }
+    if (mark.kind === 'start') this.recognizer.speechStarted();
+    else if (mark.kind === 'stop') this.recognizer.speechStopped?.();
+    else if (mark.kind === 'resume') this.recognizer.speechResumed?.();
+    // Without interim words, silence during speech is normal.
+    if (this.#options.service.capabilities.interimWords) this.#watch(mark);
+    if (mark.kind !== 'finalize') return;
+    this.#asked.push(mark);
+    if (this.#overdue === undefined) this.#awaitFinal();
+    this.recognizer.finalize();
+  }
+
+  #watch({ kind, at }: Mark): void {
+    const { watchdog } = this.#options;
+    const atMs = at / SAMPLES_PER_MS;
+    if (kind === 'start') watchdog.speaks(atMs);
+    else if (kind === 'stop') watchdog.pauses(atMs);
+    else if (kind === 'resume') watchdog.speaksOn();
+    else watchdog.stop();
   }
 
   #awaitFinal(): void {

@@ -18,7 +18,8 @@ export class SpeechWatchdog {
   #timer: Timer | undefined;
   #isSpeaking = false;
   #hasEvent = false;
-  #spokeAt = 0;
+  /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
+  #fromMs = 0;
   #spokeMs = 0;
 
   constructor(clock: Clock, onSilent: (detail: string) => void) {
@@ -26,11 +27,11 @@ export class SpeechWatchdog {
     this.#onSilent = onSilent;
   }
 
-  /** Speech begins. */
-  speaks(): void {
+  /** Speech begins, at this position of the call's audio. */
+  speaks(atMs: number): void {
     this.#isSpeaking = true;
     this.#hasEvent = false;
-    this.#spokeAt = this.#clock.monotonicMs();
+    this.#fromMs = atMs;
     this.#spokeMs = 0;
     this.#await(FIRST_MS_MAX);
   }
@@ -41,9 +42,9 @@ export class SpeechWatchdog {
     if (this.#timer === undefined) this.#await(this.#hasEvent ? BETWEEN_MS_MAX : FIRST_MS_MAX);
   }
 
-  pauses(): void {
+  pauses(atMs: number): void {
     this.#isSpeaking = false;
-    this.#spokeMs = this.#clock.monotonicMs() - this.#spokeAt;
+    this.#spokeMs = atMs - this.#fromMs;
     if (this.#hasEvent || this.#spokeMs < SPEECH_MS_MIN) this.#cancel();
   }
 
@@ -62,6 +63,13 @@ export class SpeechWatchdog {
   stop(): void {
     this.#isSpeaking = false;
     this.#cancel();
+  }
+
+  /** Another session begins. */
+  reset(): void {
+    this.stop();
+    this.#hasEvent = false;
+    this.#spokeMs = 0;
   }
 
   /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so. */

@@ -168,7 +168,7 @@ describe('recognisers with a fallback', () => {
     expect(at.rig.text).toBe(many(16));
   });
 
-  it('blame nobody for voice without words', () => {
+  it('count no fault for voice without words', () => {
     const at = call({}, {}, { capabilities: { closedOnly: true } });
     const noise = Array.from({ length: 300 }, () => new Int16Array(160).fill(9));
     for (let turn = 0; turn < 5; turn++) {
@@ -186,6 +186,21 @@ describe('recognisers with a fallback', () => {
     at.turn('w1');
     at.silence(1_000);
     expect(at.rig.text).toBe('w1');
+  });
+
+  it('expect nothing during speech from a service without interim words', () => {
+    const faults = () => ({ silentAtMs: 0 });
+    const at = call({ capabilities: { interimWords: false }, faults }, {});
+    at.says(many(20));
+    expect(at.a.service.sessions).toHaveLength(1);
+    const quiet = call({ capabilities: { interimWords: false } }, {});
+    quiet.rig.recognizer.speechStarted();
+    quiet.hear(Array.from({ length: 100 }, () => new Int16Array(160).fill(9)));
+    quiet.rig.recognizer.speechStopped?.();
+    quiet.rig.recognizer.finalize();
+    quiet.silence(1_000);
+    expect(quiet.rig.finals.map(({ text }) => text)).toEqual(['']);
+    expect(quiet.a.service.sessions).toHaveLength(1);
   });
 
   it('skip services whose circuits are open', () => {
