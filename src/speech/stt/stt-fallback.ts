@@ -1,10 +1,10 @@
 // Several recognisers behind one interface. A call starts with the first whose circuit admits it; a fault in the call
-// costs the caller a short pause, no word (fallback-recognizer.ts). With nothing left, the keypad remains.
+// costs the caller a short pause, no word (fallback/fallback-recognizer.ts). With nothing left, the keypad remains.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { FallbackRecognizer, type SttFallbackService } from './fallback-recognizer.ts';
+import { FallbackRecognizer, type SttFallbackService } from './fallback/fallback-recognizer.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {

@@ -8,8 +8,8 @@ import type { Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
-import { RecognizerSocket } from '../recognizer-socket.ts';
-import { ServiceTurns } from '../service-turns.ts';
+import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
+import { ServiceTurns } from '../streaming/service-turns.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 
 /** The service closes for packets of less than 50 ms, so the rest of a packet waits for the next frame. */

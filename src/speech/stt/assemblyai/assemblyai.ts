@@ -5,8 +5,8 @@
 import type { AssemblyAiSettings } from '../../../model/speech-services/cloud-stt.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
-import { vocabulary } from '../expected-vocabulary.ts';
-import { serviceUrl } from '../service-url.ts';
+import { vocabulary } from '../streaming/expected-vocabulary.ts';
+import { serviceUrl } from '../streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../stt.ts';
 import { AssemblyAiRecognizer } from './assemblyai-recognizer.ts';
 

@@ -5,8 +5,8 @@
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { DeepgramSettings } from '../../../model/speech-services/cloud-stt.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
-import { vocabulary } from '../expected-vocabulary.ts';
-import { serviceUrl } from '../service-url.ts';
+import { vocabulary } from '../streaming/expected-vocabulary.ts';
+import { serviceUrl } from '../streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../stt.ts';
 import { FluxRecognizer } from './flux.ts';
 import type { FluxThresholds } from './flux-configuration.ts';

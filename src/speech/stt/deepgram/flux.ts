@@ -7,9 +7,9 @@ import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
-import { RecognizerSocket } from '../recognizer-socket.ts';
-import { ServiceTurns } from '../service-turns.ts';
-import { StreamTime } from '../stream-time.ts';
+import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
+import { ServiceTurns } from '../streaming/service-turns.ts';
+import { StreamTime } from '../streaming/stream-time.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import { FluxConfiguration, type FluxThresholds } from './flux-configuration.ts';
 

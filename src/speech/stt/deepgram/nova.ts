@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { joinWords } from '../joined-words.ts';
-import { OwedFinals } from '../owed-finals.ts';
-import { RecognizerSocket } from '../recognizer-socket.ts';
+import { OwedFinals } from '../streaming/owed-finals.ts';
+import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 
 /** The service closes after 10 s without audio and without this message. */

@@ -1,10 +1,10 @@
 // The turns of a service that decides itself when they start and end, and the answers to `finalize` that follow from
 // them: the end of an open turn is forced, a repeated end counts once, a lost one is made up for.
 
-import type { Clock, Timer } from '../../std/clock.ts';
-import { NO_WORDS } from './joined-words.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import { NO_WORDS } from '../joined-words.ts';
+import type { RecognizedWords, RecognizerListener } from '../stt.ts';
 import { OwedFinals } from './owed-finals.ts';
-import type { RecognizedWords, RecognizerListener } from './stt.ts';
 
 /** After the end of a turn was forced. */
 const FINAL_MS_MAX = 1_000;

@@ -1,11 +1,11 @@
 // One session of one service within a call: opened at a position of the call's audio, it gets what was said since then
 // faster than real time until it has caught up, with the controls at their positions, and its times are the call's.
 
-import type { ExpectedInput } from '../../model/expected-input.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import type { AudioRing } from './audio-ring.ts';
 import type { SpeechWatchdog } from './speech-watchdog.ts';
-import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 /** What was said to the recogniser, at a position of the audio. */
 export interface Mark {

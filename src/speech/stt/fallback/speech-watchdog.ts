@@ -1,6 +1,6 @@
 // Watchdog for a recogniser that stays silent while the caller speaks, although its connection is open.
 
-import type { Clock, Timer } from '../../std/clock.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 
 /** From the begin of speech to the first sign of life; shorter speech may have no words. */
 const FIRST_MS_MAX = 4_000;

@@ -2,23 +2,23 @@
 // session of the same service or of the next one, faster than real time, with the live audio behind it. Words come
 // once: finals confirm the audio before them, and only what follows is replayed.
 
-import type { Log } from '../../log.ts';
-import { serviceFaults } from '../../metrics/metrics.ts';
-import type { ExpectedInput } from '../../model/expected-input.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
-import type { CircuitBreaker } from '../service/circuit-breaker.ts';
-import { ServiceFault } from '../service/service-fault.ts';
-import { AudioRing } from './audio-ring.ts';
-import { type Mark, RecognizerSession } from './fallback-session.ts';
-import { joinWords } from './joined-words.ts';
-import { SpeechWatchdog } from './speech-watchdog.ts';
+import type { Log } from '../../../log.ts';
+import { serviceFaults } from '../../../metrics/metrics.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import { joinWords } from '../joined-words.ts';
 import type {
   RecognizedWords,
   Recognizer,
   RecognizerListener,
   SpeechToText,
   VendorTurn,
-} from './stt.ts';
+} from '../stt.ts';
+import { AudioRing } from './audio-ring.ts';
+import { type Mark, RecognizerSession } from './fallback-session.ts';
+import { SpeechWatchdog } from './speech-watchdog.ts';
 
 /** Before the detected begin of speech, and in a pause: what a new session gets at least. */
 const BEFORE_SAMPLES = 8_000;

@@ -1,7 +1,7 @@
 // The finals that a recogniser owes: exactly one for each `finalize`, also when the service answers late, twice or not
 // at all. Used by the clients of streaming services.
 
-import type { Clock, Timer } from '../../std/clock.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 
 /** A caller of this interface that asks more often without an answer is faulty. */
 const OWED_MAX = 16;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { vocabulary } from '../../../src/speech/stt/expected-vocabulary.ts';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { vocabulary } from '../../../../src/speech/stt/streaming/expected-vocabulary.ts';
 
 it('is what the settings name, then the shortest of what is expected, each once', () => {
   const next = { ...OPEN_SPEECH, boost: ['Gnocchi', ' Ada '], phrases: ['sales', 'Ada', ''] };

@@ -1,6 +1,6 @@
 // Words that a recogniser of free speech should prefer: those of the settings and of the expected input.
 
-import type { ExpectedInput } from '../../model/expected-input.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
 
 /** Services refuse longer ones. */
 const TERM_CHARACTERS_MAX = 100;

@@ -1,13 +1,13 @@
 // The connection of a recogniser with JSON messages: audio in packets one way, one JSON object per message the other
 // way, and what is billed when it ends. The meaning of messages belongs to the clients.
 
-import { RATE_HZ } from '../../audio/pcm.ts';
-import { isObject, parseJson } from '../../std/json.ts';
-import type { FaultKind } from '../service/service-fault.ts';
-import type { ServiceMeans } from '../service/service-means.ts';
-import { VendorSocket, type VendorSocketOptions } from '../service/vendor-socket.ts';
-import { AudioPackets, type SttAudioFormat } from './audio-packets.ts';
-import type { RecognizerListener } from './stt.ts';
+import { RATE_HZ } from '../../../audio/pcm.ts';
+import { isObject, parseJson } from '../../../std/json.ts';
+import type { FaultKind } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-socket.ts';
+import { AudioPackets, type SttAudioFormat } from '../audio-packets.ts';
+import type { RecognizerListener } from '../stt.ts';
 
 export interface RecognizerSocketOptions
   extends Pick<
