@@ -223,7 +223,7 @@ export class FallbackRecognizer implements Recognizer {
     if (this.#suspect !== undefined) {
       const { index, fault } = this.#suspect;
       this.#suspect = undefined;
-      serviceFaults.inc({ job: 'stt', service: fault.service, kind: fault.kind });
+      serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
       services[index]?.circuit.failed(fault);
     }
     if (this.#session !== undefined) this.#alive(this.#session);
@@ -294,7 +294,7 @@ export class FallbackRecognizer implements Recognizer {
   #overdue(session: RecognizerSession): void {
     if (session !== this.#session) return;
     const fault = this.#timeout('no final words in time');
-    serviceFaults.inc({ job: 'stt', service: fault.service, kind: fault.kind });
+    serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
     this.#failed(fault);
   }
 
