@@ -79,12 +79,30 @@ const openAiCompatible = z
     description: 'Any server with the speech interface of OpenAI.',
   });
 
+const azureSpeech = z
+  .object({
+    provider: z.literal('azure_speech'),
+    api_key: secretKey,
+    model: model.default('neural'),
+    region: z
+      .string()
+      .regex(/^[a-z0-9]{1,40}$/, 'Letters and digits, such as westeurope.')
+      .default('eastus'),
+    voice: voice.default('en-US-AriaNeural'),
+    language: language.optional().describe("Default: the voice's."),
+    speed: z.number().min(0.5).max(2).default(1),
+    base_url: httpUrl.optional().describe('Another cloud, or a container of your own.'),
+  })
+  .meta({ title: 'Azure Speech', description: 'Many languages; µ-law at 8 kHz.' });
+
+export type AzureTtsSettings = z.output<typeof azureSpeech>;
 export type OpenAiTtsSettings = z.output<typeof openai>;
 export type SpeachesTtsSettings = z.output<typeof speaches>;
 export type OpenAiCompatibleTtsSettings = z.output<typeof openAiCompatible>;
 
 export const genericTtsServices = {
   wyoming,
+  azure_speech: azureSpeech,
   openai,
   speaches,
   openai_compatible: openAiCompatible,

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import type { TtsSettings, ttsServices } from '../../model/speech-services/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
+import { createAzureTts } from './azure/azure.ts';
 import { createCartesia } from './cartesia/cartesia.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
@@ -46,6 +47,7 @@ export type TtsProvider = Exclude<keyof typeof ttsServices, 'flite'>;
 const create: {
   [P in TtsProvider]: (settings: TtsSettings<P>, means: ServiceMeans) => TextToSpeech;
 } = {
+  azure_speech: createAzureTts,
   cartesia: createCartesia,
   elevenlabs: createElevenLabs,
   openai: createOpenAiTts,

@@ -2,33 +2,18 @@
 // audio comes while it is made. No word times.
 // Source: OpenAI's `POST /audio/speech`, and the documentation of the servers that are named here.
 
-import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type {
   OpenAiCompatibleTtsSettings,
   OpenAiTtsSettings,
   SpeachesTtsSettings,
 } from '../../../model/speech-services/generic-tts.ts';
-import { ServiceFault } from '../../service/service-fault.ts';
-import { type ServiceAnswer, ServiceHttp } from '../../service/service-http.ts';
-import type { ServiceMeans, ServiceUsage } from '../../service/service-means.ts';
-import type { SpeechRequest, TextToSpeech } from '../tts.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { createHttpSpeech } from '../http-speech.ts';
+import type { TextToSpeech } from '../tts.ts';
 import { SpeechBody } from './speech-body.ts';
 
-/** Until the answer begins, and between two chunks of its audio. */
-const ANSWER_MS_MAX = 5_000;
-const CHUNK_MS_MAX = 3_000;
-/** Three minutes of one sentence. */
-const SAMPLES_MAX = 3 * 60 * 8_000;
-/** OpenAI refuses longer texts; sentences are a tenth of it. */
-const TEXT_CHARACTERS_MAX = 4_096;
 /** Of samples without a header. */
 const PCM_RATE_HZ = 24_000;
-const SPEAKABLE = /[\p{L}\p{N}]/u;
-
-interface Listener {
-  onAudio(samples: Int16Array): void;
-  onUsage(usage: ServiceUsage): void;
-}
 
 interface Profile {
   service: string;
@@ -72,103 +57,22 @@ function profileOf(
 }
 
 function create(profile: Profile, means: ServiceMeans): TextToSpeech {
-  const { service, model, base, apiKey } = profile;
-  const secrets = apiKey === undefined ? [] : [apiKey];
+  const { service, model, base, apiKey, body } = profile;
   const headers: Record<string, string> = {
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   };
-  const http = new ServiceHttp({ job: 'tts', service, secrets, means });
-
-  async function speak(
-    { text, voice }: SpeechRequest,
-    listener: Listener,
-    controller: AbortController,
-  ): Promise<void> {
-    const input = text.slice(0, TEXT_CHARACTERS_MAX);
-    const answer = await http.request({
-      method: 'POST',
+  return createHttpSpeech({
+    service,
+    model,
+    secrets: apiKey === undefined ? [] : [apiKey],
+    means,
+    prepare: { url: `${base}/models`, headers },
+    requestOf: (input, voice = profile.voice) => ({
       url: `${base}/audio/speech`,
       headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...profile.body, model, voice: voice ?? profile.voice, input }),
-      signal: controller.signal,
-      answerMsMax: ANSWER_MS_MAX,
-    });
-    const amount = [...input].length;
-    const usage = { job: 'tts', service, model, unit: 'characters', amount } as const;
-    listener.onUsage({ ...usage, source: 'counted' });
-    await deliver(answer, listener, controller);
-  }
-
-  async function deliver(
-    answer: ServiceAnswer,
-    listener: Listener,
-    controller: AbortController,
-  ): Promise<void> {
-    const body = new SpeechBody(profile.pcmRateHz);
-    const late = (): void => controller.abort(http.fault('timeout', 'the audio stands still'));
-    const give = (samples: Int16Array): void => {
-      controller.signal.throwIfAborted();
-      if (samples.length > 0) listener.onAudio(samples);
-    };
-    let timer = means.clock.after(CHUNK_MS_MAX, late);
-    try {
-      for await (const chunk of answer.body) {
-        timer.cancel();
-        give(body.push(chunk));
-        if (body.samples > SAMPLES_MAX) throw http.fault('protocol', 'speech without an end');
-        timer = means.clock.after(CHUNK_MS_MAX, late);
-      }
-      give(body.end());
-    } finally {
-      timer.cancel();
-    }
-    // A text with letters and without audio would be silence that nobody notices.
-    if (body.samples === 0) throw http.fault('protocol', 'no audio for a text');
-  }
-
-  return {
-    name: service,
-    model,
-    async synthesize(request, listener, signal) {
-      signal.throwIfAborted();
-      if (!SPEAKABLE.test(request.text)) return;
-      const observe = observer(service, means);
-      const controller = new AbortController();
-      const onAbort = (): void => controller.abort(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-      const observed: Listener = {
-        onAudio(samples) {
-          observe('ok');
-          listener.onAudio(samples);
-        },
-        onUsage: (usage) => listener.onUsage?.(usage),
-      };
-      try {
-        await speak(request, observed, controller);
-      } catch (error) {
-        signal.throwIfAborted();
-        const fault = error instanceof RangeError ? http.fault('protocol', error.message) : error;
-        if (fault instanceof ServiceFault) observe(fault.code);
-        throw fault;
-      } finally {
-        signal.removeEventListener('abort', onAbort);
-        // A body that is not read to its end keeps its connection.
-        controller.abort();
-      }
-    },
-    prepare: () => http.prepare(`${base}/models`, headers),
-    close: () => http.close(),
-  };
-}
-
-/** Observes the time to the first result, once. */
-function observer(service: string, { clock }: ServiceMeans): (result: string) => void {
-  const startedMs = clock.monotonicMs();
-  let isDone = false;
-  return (result) => {
-    if (isDone) return;
-    isDone = true;
-    const seconds = (clock.monotonicMs() - startedMs) / 1_000;
-    serviceSeconds.observe({ kind: 'tts', service, result }, seconds);
-  };
+      body: JSON.stringify({ ...body, model, voice, input }),
+    }),
+    decoder: () => new SpeechBody(profile.pcmRateHz),
+    silence: { kind: 'protocol', detail: 'no audio for a text' },
+  });
 }

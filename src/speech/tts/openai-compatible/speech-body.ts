@@ -17,16 +17,10 @@ export class SpeechBody {
   #decoder: SpeechDecoder | undefined;
   /** What came before it was clear where the samples begin. */
   #head: Buffer = Buffer.alloc(0);
-  #samples = 0;
 
   /** `rateHz`: of samples without a header. */
   constructor(rateHz: number) {
     this.#rateHz = rateHz;
-  }
-
-  /** Samples so far, at 8 kHz. */
-  get samples(): number {
-    return this.#samples;
   }
 
   /** At 8 kHz; they belong to the caller. Throws a RangeError with the reason for audio that is not mono PCM. */
@@ -43,9 +37,7 @@ export class SpeechBody {
   }
 
   #decode(bytes: Buffer): Int16Array {
-    const samples = this.#decoder?.decode(bytes) ?? new Int16Array();
-    this.#samples += samples.length;
-    return samples;
+    return this.#decoder?.decode(bytes) ?? new Int16Array();
   }
 
   /** The bytes of samples, once it is clear where they begin. */

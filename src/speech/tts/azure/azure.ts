@@ -1,0 +1,79 @@
+// Voices of Azure Speech over its REST interface: a request for each sentence on connections that are kept, and µ-law at
+// 8 kHz, as the telephone has it. No word times: those come over its websocket alone.
+// Source: Azure's text-to-speech REST reference, and its Speech SDK 1.52.
+
+import type { AzureTtsSettings } from '../../../model/speech-services/generic-tts.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
+import { SpeechDecoder } from '../speech-decoder.ts';
+import type { TextToSpeech } from '../tts.ts';
+
+/** What the service is asked for. */
+const AZURE = {
+  host: (region: string): string => `https://${region}.tts.speech.microsoft.com`,
+  path: '/cognitiveservices/v1',
+  preparePath: '/cognitiveservices/voices/list',
+  format: 'raw-8khz-8bit-mono-mulaw',
+  /** The service refuses requests without one. */
+  userAgent: 'patchbay',
+} as const;
+
+export function createAzureTts(settings: AzureTtsSettings, means: ServiceMeans): TextToSpeech {
+  const { api_key: apiKey, region, model } = settings;
+  const base = (settings.base_url ?? AZURE.host(region)).replace(/\/+$/, '');
+  const headers = { 'ocp-apim-subscription-key': apiKey, 'user-agent': AZURE.userAgent };
+  return createHttpSpeech({
+    service: 'azure_speech',
+    model,
+    secrets: [apiKey],
+    means,
+    prepare: { url: `${base}${AZURE.preparePath}`, headers },
+    requestOf: (text, voice = settings.voice) => ({
+      url: `${base}${AZURE.path}`,
+      headers: {
+        ...headers,
+        'content-type': 'application/ssml+xml',
+        'x-microsoft-outputformat': AZURE.format,
+      },
+      body: ssmlOf(text, { ...settings, voice }),
+    }),
+    decoder,
+    // A voice that does not have the language answers with success and without audio.
+    silence: { kind: 'request', detail: 'no audio: the voice may not have the language' },
+  });
+}
+
+function decoder(): SpeechBytes {
+  const ulaw = new SpeechDecoder('ulaw8');
+  return { push: (chunk) => ulaw.decode(chunk), end: () => new Int16Array() };
+}
+
+/** SSML of one text. Exported for the test of its escapes. */
+export function ssmlOf(
+  text: string,
+  { voice, language, speed }: Pick<AzureTtsSettings, 'voice' | 'language' | 'speed'>,
+): string {
+  // A voice's name begins with its language: en-US-AriaNeural.
+  const locale = language ?? /^[a-z]{2,3}-[A-Z]{2}/.exec(voice)?.[0] ?? 'en-US';
+  const spoken = escaped(text);
+  const paced = speed === 1 ? spoken : `<prosody rate="${speed}">${spoken}</prosody>`;
+  return (
+    '<speak version="1.0" xmlns="http://www.w3.org/2001/10/synthesis"' +
+    ` xml:lang="${escaped(locale)}"><voice name="${escaped(voice)}">${paced}</voice></speak>`
+  );
+}
+
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/** XML has no control characters and no lone surrogates. */
+function escaped(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cs}\ufffe\uffff]+/gu, ' ')
+    .replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}
