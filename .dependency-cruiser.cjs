@@ -120,7 +120,10 @@ const table = [
   ['call/log', ['store', 'store/runs', 'model', 'std']],
   ['call/http', ['egress', 'workflow/tools', 'store/library', 'model', 'std']],
   ['call/closing', ['call/log', 'telephony/provider', 'store', 'store/files', 'model', 'std']],
-  ['call/dialogue', ['call/http', 'workflow', 'workflow/engine', 'speech/llm', 'model', 'std']],
+  [
+    'call/dialogue',
+    ['call/http', 'workflow', 'workflow/engine', 'speech/service', 'speech/llm', 'model', 'std'],
+  ],
   [
     'call/setup',
     [

@@ -2,6 +2,7 @@
 // several services behind one interface, in order of preference.
 
 import type { LanguageModel } from './llm/llm.ts';
+import type { ServiceFault } from './service/service-fault.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 
@@ -13,6 +14,9 @@ export interface SpeechPlan {
   voice: string | undefined;
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
+  /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
+   *  Set by the owner of the call; undefined: nobody is told. */
+  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
 /** Opens connections ahead, while the phone rings. Returns at once and never throws. */

@@ -1,5 +1,5 @@
 // The speech services of a process: makes the plan of each call from its settings. Calls with the same settings share
-// clients and circuit breakers.
+// clients and circuit breakers; behind an organization's services are the embedded ones.
 
 import type {
   SpeechSettings,
@@ -7,13 +7,16 @@ import type {
   TtsSettings,
 } from '../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from './language-models.ts';
+import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
+import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 import type { SpeechPlan } from './speech-plan.ts';
 import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import { createTtsService } from './tts/registry.ts';
 import type { TextToSpeech } from './tts/tts.ts';
+import { createTtsFallback } from './tts/tts-fallback.ts';
 
 export interface SpeechServicesOptions {
   /** Of calls without settings, and the last fallback of all others. */
@@ -28,6 +31,8 @@ export class SpeechServices {
   readonly #means: ServiceMeans;
   readonly #stt: ServiceCache<SpeechToText>;
   readonly #tts: ServiceCache<TextToSpeech>;
+  /** Of the embedded services, which are the last in every line. */
+  readonly #embedded: CircuitBreaker;
 
   constructor({ gateway, models, means }: SpeechServicesOptions) {
     const { clock } = means;
@@ -36,11 +41,18 @@ export class SpeechServices {
     this.#means = means;
     this.#stt = new ServiceCache(clock);
     this.#tts = new ServiceCache(clock);
+    this.#embedded = new CircuitBreaker({ clock, service: 'embedded' });
   }
 
   /** Throws OUTSIDE_FORBIDDEN. */
   plan({ stt, tts, llm }: SpeechSettings): SpeechPlan {
-    return { stt: this.#recognizer(stt), ...this.#synthesizer(tts), llm: this.models.of(llm) };
+    const onPermanentFault = (fault: ServiceFault): void => plan.onPermanentFault?.(fault);
+    const plan: SpeechPlan = {
+      stt: this.#recognizer(stt),
+      ...this.#synthesizer(tts, onPermanentFault),
+      llm: this.models.of(llm),
+    };
+    return plan;
   }
 
   async close(): Promise<void> {
@@ -60,7 +72,11 @@ export class SpeechServices {
     return services[0]?.service ?? embedded;
   }
 
-  #synthesizer(settings: readonly TtsSettings[]): Pick<SpeechPlan, 'tts' | 'voice'> {
+  #synthesizer(
+    settings: readonly TtsSettings[],
+    onPermanentFault: (fault: ServiceFault) => void,
+  ): Pick<SpeechPlan, 'tts' | 'voice'> {
+    const { clock, log } = this.#means;
     const { tts: embedded, voice } = this.#gateway;
     const [first] = settings;
     if (first === undefined) return { tts: embedded, voice };
@@ -70,6 +86,13 @@ export class SpeechServices {
     });
     const flite = settings.find((each) => each.provider === 'flite');
     if (services.length === 0) return { tts: embedded, voice: flite?.voice ?? voice };
-    return { tts: services[0]?.service ?? embedded, voice: undefined };
+    const last = { service: embedded, circuit: this.#embedded, voice: flite?.voice ?? voice };
+    const tts = createTtsFallback({
+      services: [...services, last],
+      clock,
+      log,
+      onPermanentFault,
+    });
+    return { tts, voice: undefined };
   }
 }

@@ -2,6 +2,7 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
+import { ServiceFault } from '../../speech/service/service-fault.ts';
 
 /** The current node. */
 export interface NodePlace {
@@ -36,7 +37,10 @@ export class DialogueRecord {
   /** `fatal`: the conversation cannot go on. */
   fault(error: unknown, fatal: boolean): void {
     const code = codeOf(error);
-    const message = code === undefined ? 'Unexpected error' : String((error as Error).message);
+    const text = code === undefined ? 'Unexpected error' : String((error as Error).message);
+    // The owner of the call reads it, who must know what the service says.
+    const detail = error instanceof ServiceFault ? error.detail : '';
+    const message = detail === '' ? text : `${text} (${detail})`;
     this.note({ type: 'fault', code: code ?? 'UNEXPECTED', message, fatal });
   }
 }

@@ -87,6 +87,7 @@ export class CallSession {
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    plan.speech.onPermanentFault = (fault) => this.#record.fault(fault, false);
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
     this.#dialogue = new DialogueRunner({

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SessionEvents } from '../../../src/call/session/session-events.ts';
 import { bargeInSeconds, interruptions } from '../../../src/metrics/metrics.ts';
 import type { CallEventBody } from '../../../src/model/call-event.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 
 async function counted(): Promise<number> {
   const figures = [await interruptions.get(), await bargeInSeconds.get()];
@@ -57,5 +58,28 @@ it.each([
   expect([record.isCounted('stt'), record.isCounted('tts')]).toEqual([
     usage.job === 'stt',
     usage.job === 'tts',
+  ]);
+});
+
+it('a fault of a service has the words of the service, for the owner of the call', () => {
+  const events: CallEventBody[] = [];
+  const record = new SessionEvents(
+    {
+      events: [],
+      isWatched: () => false,
+      emitLive: () => undefined,
+      append: (body) => events.push(body),
+    },
+    () => 0,
+  );
+  const detail = 'the key sk-1234 has no credits';
+  record.fault(new ServiceFault('tts', 'acme', 'quota', { detail, redact: ['sk-1234'] }), false);
+  expect(events).toEqual([
+    {
+      type: 'fault',
+      code: 'TTS_FAILED',
+      message: 'Speech synthesis failed: acme, quota (the key [redacted] has no credits)',
+      fatal: false,
+    },
   ]);
 });
