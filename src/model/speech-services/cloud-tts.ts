@@ -59,4 +59,22 @@ const cartesia = z
   })
   .describe('Cartesia Sonic. Many languages, word times, µ-law at 8 kHz.');
 
-export const cloudTtsServices = { elevenlabs, cartesia } as const;
+const deepgram = z
+  .object({
+    provider: z.literal('deepgram'),
+    api_key: apiKey,
+    voice: z
+      .string()
+      .min(1)
+      .default('aura-2-helena-en')
+      .describe('The voice, which is the model as well.')
+      .meta({
+        examples: ['aura-2-helena-en', 'aura-2-thalia-en', 'aura-asteria-en'],
+        allow_custom_input: true,
+      }),
+    speed: z.number().min(0.7).max(1.5).optional(),
+    base_url: baseUrl.optional().describe('Another region, or a server of your own.'),
+  })
+  .describe('Deepgram Aura. µ-law at 8 kHz; times of words are estimated.');
+
+export const cloudTtsServices = { elevenlabs, cartesia, deepgram } as const;

@@ -7,6 +7,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAzureTts } from './azure/azure.ts';
 import { createCartesia } from './cartesia/cartesia.ts';
+import { createDeepgramVoice } from './deepgram/deepgram-voice.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
 import {
@@ -49,6 +50,7 @@ const create: {
 } = {
   azure_speech: createAzureTts,
   cartesia: createCartesia,
+  deepgram: createDeepgramVoice,
   elevenlabs: createElevenLabs,
   openai: createOpenAiTts,
   openai_compatible: createOpenAiCompatibleTts,

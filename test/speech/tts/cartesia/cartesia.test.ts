@@ -18,6 +18,8 @@ const settingsOf = (url: string, key: string, more: Record<string, unknown> = {}
 streamingContract({
   service: 'cartesia',
   hasWords: true,
+  // The end of cancelled contexts is not confirmed.
+  connectionsMax: 40,
   start: startCartesia,
   create: ({ url, key, means }) => createTtsService(settingsOf(url, key), means),
 });
