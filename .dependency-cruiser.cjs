@@ -569,6 +569,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    // The oracles have packages of their own, which a check-out does not install.
+    exclude: { path: '^test/oracles/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {

@@ -20,7 +20,7 @@ export default defineConfig({
           name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
-          exclude: [...calls, ...measures],
+          exclude: [...calls, ...measures, 'test/oracles/**'],
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },

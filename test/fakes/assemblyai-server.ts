@@ -16,12 +16,14 @@ const PARAMETERS = new Set([
   ...['sample_rate', 'encoding', 'speech_model', 'format_turns', 'inactivity_timeout'],
   ...['end_of_turn_confidence_threshold', 'min_turn_silence', 'max_turn_silence'],
   ...['keyterms_prompt', 'language_code', 'prompt', 'agent_context', 'vad_threshold'],
+  'language_codes',
 ]);
 const UPDATES = new Set([
   ...['type', 'keyterms_prompt', 'agent_context', 'prompt', 'min_turn_silence'],
   ...['max_turn_silence', 'end_of_turn_confidence_threshold'],
 ]);
 const END_MS = 400;
+const DURATIONS = { audio_duration_seconds: 1, session_duration_seconds: 1 };
 const PACKET_BYTES = { min: 400, max: 8_000 };
 /** Audio may be ahead of the clock by so much, and faster by this share. */
 const AHEAD_MS = 3_000;
@@ -94,7 +96,7 @@ class AssemblyAi implements SessionHandler {
         break;
       }
       case 'Terminate':
-        this.#session.send({ type: 'Termination', audio_duration_seconds: 1 });
+        this.#session.send({ type: 'Termination', ...DURATIONS });
         this.#session.close(1000);
         break;
       default:

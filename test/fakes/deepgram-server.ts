@@ -26,6 +26,13 @@ const V2 = new Set([
 const IDLE_MS_MAX = 10_000;
 /** A segment of so many words is fixed without a pause. */
 const SEGMENT_WORDS = 4;
+const MODEL = { name: 'general-nova-3', version: '2026-10-01.0', arch: 'nova-3' };
+const METADATA = {
+  transaction_key: 'deprecated',
+  request_id: 'r-1',
+  sha256: '0'.repeat(64),
+  created: '2026-11-01T00:00:00.000Z',
+};
 
 export function startDeepgramServer(options: SttServerOptions): Promise<SttServer> {
   return startSttServer(options, {
@@ -111,7 +118,7 @@ class Nova implements SessionHandler {
         else if (this.#hasAudio) this.#finalize();
         break;
       case 'CloseStream':
-        this.#session.send({ type: 'Metadata', request_id: 'r-1', duration: 1, channels: 1 });
+        this.#session.send({ type: 'Metadata', ...METADATA, duration: 1, channels: 1 });
         this.#session.close(1000);
         break;
       default:
@@ -153,7 +160,7 @@ class Nova implements SessionHandler {
       start: this.#fixedMs / 1_000,
       duration: (this.#session.audioMs - this.#fixedMs) / 1_000,
       channel: { alternatives: [{ transcript, confidence: 0.98, languages: ['en'], words }] },
-      metadata: { request_id: 'r-1' },
+      metadata: { request_id: 'r-1', model_uuid: 'm-1', model_info: MODEL },
       ...flags,
     };
   }
@@ -174,6 +181,7 @@ class Flux implements SessionHandler {
   readonly #session: SttSession;
   readonly #hasEager: boolean;
   readonly #thresholds: Record<string, number> = {};
+  /** Of the next message: the first has 0. */
   #sequence = 0;
   #turn = 0;
   #words: HeardWord[] = [];
@@ -268,9 +276,13 @@ class Flux implements SessionHandler {
     const known = ['thresholds', 'keyterms', 'language_hints', 'numerals'];
     const isKnown = names.every((name) => known.includes(name));
     Object.assign(this.#thresholds, message['thresholds']);
+    const thresholds = { ...this.#thresholds };
+    const keyterms = message['keyterms'] ?? [];
     this.#session.clock.after(50, () => {
       this.#isConfiguring = false;
-      this.#send({ type: isKnown ? 'ConfigureSuccess' : 'ConfigureFailure' });
+      const request = { request_id: 'r-2' };
+      if (isKnown) this.#send({ type: 'ConfigureSuccess', ...request, thresholds, keyterms });
+      else this.#send({ type: 'ConfigureFailure', ...request });
     });
   }
 
@@ -280,11 +292,10 @@ class Flux implements SessionHandler {
   }
 
   #turnInfo(event: string, more: Record<string, unknown>): Record<string, unknown> {
-    this.#sequence += 1;
     return {
       type: 'TurnInfo',
       request_id: 'r-2',
-      sequence_id: this.#sequence,
+      sequence_id: this.#sequence++,
       event,
       turn_index: this.#turn,
       audio_window_start: 0,
@@ -302,7 +313,6 @@ class Flux implements SessionHandler {
   }
 
   #send(message: Record<string, unknown>): void {
-    this.#sequence += 1;
-    this.#session.send({ ...message, sequence_id: this.#sequence });
+    this.#session.send({ ...message, sequence_id: this.#sequence++ });
   }
 }

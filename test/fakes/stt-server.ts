@@ -1,7 +1,7 @@
 // What the fakes of streaming recognisers share: the connection with its faults, the words in the audio, the record of
 // what a client did. A protocol is a class that answers audio and messages.
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../src/std/clock.ts';
 import { isObject, parseJson } from '../../src/std/json.ts';
 import { type Refusal, type ServiceConnection, startSocketService } from './service-socket.ts';
@@ -50,6 +50,7 @@ export interface SessionHandler {
 
 export class SttSession {
   readonly url: URL;
+  readonly headers: IncomingHttpHeaders;
   readonly faults: SttFaults;
   readonly clock: Clock;
   readonly finder = new WordFinder();
@@ -72,6 +73,7 @@ export class SttSession {
     this.faults = deps.faults;
     this.clock = deps.clock;
     this.url = new URL(deps.connection.request.url ?? '/', 'ws://fake');
+    this.headers = deps.connection.request.headers;
     deps.connection.socket.on('ping', (data) => {
       if (!this.#isPast(this.faults.muteAtMs)) deps.connection.socket.pong(data);
     });

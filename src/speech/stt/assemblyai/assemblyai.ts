@@ -17,6 +17,8 @@ const assemblyAiSettings = {
   /** These give text without punctuation first, and formatted text in a second message on demand. */
   formattingModels: /^universal-streaming/,
   englishModel: 'universal-streaming-english',
+  /** These take a list of languages; their older parameter for one is going to be removed. */
+  languageListModels: /^universal-3-5/,
   keytermsMax: 100,
   sessionMsMax: 3 * 3_600_000,
 };
@@ -68,7 +70,9 @@ function queryOf(
     speech_model: settings.model,
   });
   if (formats) query.set('format_turns', String(settings.format_turns ?? false));
-  if (settings.model !== assemblyAiSettings.englishModel) {
+  if (assemblyAiSettings.languageListModels.test(settings.model)) {
+    query.set('language_codes', JSON.stringify([settings.language]));
+  } else if (settings.model !== assemblyAiSettings.englishModel) {
     query.set('language_code', settings.language);
   }
   const turns = [

@@ -1,11 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startAssemblyAiServer } from '../../../fakes/assemblyai-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { wordOf } from '../../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
 
 const KEY = 'aai-key-0123456789';
@@ -17,7 +18,12 @@ afterEach(async () => {
 });
 
 async function connect(
-  given: { faults?: SttFaults; settings?: object; sessionMsMax?: number } = {},
+  given: {
+    faults?: SttFaults;
+    settings?: object;
+    sessionMsMax?: number;
+    expectation?: typeof OPEN_SPEECH;
+  } = {},
 ): Promise<{ rig: RecognizerRig; server: SttServer }> {
   const clock = new FakeClock();
   const { sessionMsMax } = given;
@@ -35,7 +41,11 @@ async function connect(
     base_url: server.url,
     ...given.settings,
   });
-  const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
+  const rig = new RecognizerRig(
+    clock,
+    createSttService(settings, serviceMeans(clock)),
+    given.expectation,
+  );
   opened.push(rig.recognizer);
   for (let i = 0; i < 20 && server.sessions.length + server.refusals.length === 0; i++) {
     await settle();
@@ -182,5 +192,27 @@ describe('AssemblyAI', () => {
     }
     expect(rig.text).toBe(turns.join(' '));
     expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    const { rig, server } = await connect({
+      settings: {
+        model: 'universal-3-5-pro',
+        language: 'de',
+        min_turn_silence: 300,
+        max_turn_silence: 1_200,
+      },
+      expectation: { ...OPEN_SPEECH, boost: ['Gnocchi', 'Penne'] },
+    });
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Penne'] });
+    await rig.pause(10_100);
+    await rig.turn('w3');
+    rig.recognizer.close();
+    const [session] = server.sessions as [SttSession];
+    await vi.waitFor(() => expect(session.isOpen).toBe(false));
+    const { received: messages } = session;
+    expect(capturedRequest(session, { key: KEY, headers: ['authorization'], messages })).toEqual(
+      sdkRequest('assemblyai/streaming'),
+    );
   });
 });

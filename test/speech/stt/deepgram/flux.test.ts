@@ -1,11 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { framesOf, wordOf } from '../../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
 
 const KEY = 'dg-key-0123456789';
@@ -213,5 +214,23 @@ describe('Deepgram flux', () => {
     }
     expect(rig.text).toBe(turns.join(' '));
     expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    const { rig, server } = await connect({
+      settings: { model: 'flux-general-multi', language: 'de', eager_eot_threshold: 0.5 },
+      expectation: { ...OPEN_SPEECH, boost: ['Gnocchi', 'Penne'] },
+    });
+    await rig.says('w1 w2');
+    await rig.silence(600);
+    rig.recognizer.expect({ ...OPEN_SPEECH, boost: ['Penne'], slots: ['digits'] });
+    await rig.turn('w3');
+    rig.recognizer.close();
+    const [session] = server.sessions as [SttSession];
+    await vi.waitFor(() => expect(session.isOpen).toBe(false));
+    const { received: messages } = session;
+    expect(capturedRequest(session, { key: KEY, headers: ['authorization'], messages })).toEqual(
+      sdkRequest('deepgram/listen-v2'),
+    );
   });
 });

@@ -1,11 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { wordOf } from '../../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer } from '../../../fakes/stt-server.ts';
+import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
 
 const KEY = 'dg-key-0123456789';
@@ -271,5 +272,20 @@ describe('Deepgram nova', () => {
     for (const turn of turns) await rig.turn(turn, 100 + (turn.length % 7) * 60);
     expect(rig.text).toBe(turns.join(' '));
     expect([rig.errors, server.violations]).toEqual([[], []]);
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    const { rig, server } = await connect({
+      settings: { model: 'nova-3', language: 'en', keyterms: ['Gnocchi', 'Penne'] },
+    });
+    await rig.pause(4_100);
+    await rig.turn('w1 w2');
+    rig.recognizer.close();
+    const [session] = server.sessions as [SttSession];
+    await vi.waitFor(() => expect(session.isOpen).toBe(false));
+    const { received: messages } = session;
+    expect(capturedRequest(session, { key: KEY, headers: ['authorization'], messages })).toEqual(
+      sdkRequest('deepgram/listen-v1'),
+    );
   });
 });
