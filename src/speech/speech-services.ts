@@ -14,6 +14,7 @@ import type { ServiceMeans } from './service/service-means.ts';
 import type { SpeechPlan } from './speech-plan.ts';
 import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
+import { createSttFallback } from './stt/stt-fallback.ts';
 import { createTtsService } from './tts/registry.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 import { createTtsFallback } from './tts/tts-fallback.ts';
@@ -63,13 +64,15 @@ export class SpeechServices {
   }
 
   #recognizer(settings: readonly SttSettings[]): SpeechToText | undefined {
+    const { clock, log } = this.#means;
     const { stt: embedded } = this.#gateway;
     const services = settings.flatMap((each) => {
       if (each.provider === 'pocketsphinx') return [];
       return [this.#stt.of(each, each.provider, () => createSttService(each, this.#means))];
     });
     if (services.length === 0) return embedded;
-    return services[0]?.service ?? embedded;
+    if (embedded !== undefined) services.push({ service: embedded, circuit: this.#embedded });
+    return createSttFallback({ services, clock, log });
   }
 
   #synthesizer(
