@@ -169,7 +169,7 @@ describe('settings', () => {
     expect(readConfig({ OPENAI_API_KEY: 'k' }).model).toEqual({
       baseUrl: 'https://api.openai.com/v1',
       apiKey: 'k',
-      name: 'gpt-4.1-mini',
+      name: 'gpt-5.4-mini',
     });
     const local = { OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1/', OPENAI_MODEL: 'qwen3' };
     expect(readConfig(local).model).toEqual({

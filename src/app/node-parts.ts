@@ -19,5 +19,6 @@ export function egressOf({ isSignUpOpen, outsideAllowed: allowed }: Config): Egr
 export function openModel({ model }: Pick<Config, 'model'>, log: Log): LanguageModel | undefined {
   if (model === undefined) return openLanguageModel([], { clock, log });
   const { baseUrl, apiKey, name } = model;
-  return openLanguageModel([{ service: 'openai', baseUrl, apiKey, model: name }], { clock, log });
+  const settings = { provider: 'openai', base_url: baseUrl, api_key: apiKey, model: name } as const;
+  return openLanguageModel([settings], { clock, log });
 }

@@ -20,8 +20,11 @@ const checked: Record<string, string> = {
   'src/telephony/ari/connection/event-socket.ts': 'the egress rule',
   'src/transport/websocket/websocket-handshake.ts':
     'takes the lookup of the rule from telephony/ari/media, which checks literal addresses before',
-  'src/speech/llm/openai/openai-connection.ts':
-    "takes the lookup of the rule from call/after/review-model; else the address is the operator's",
+  'src/speech/service/service-http.ts': 'the egress rule',
+  'src/speech/service/vendor-socket.ts': 'the egress rule',
+  'src/speech/service/warm-connections.ts': 'the egress rule',
+  'src/speech/llm/client/connection.ts':
+    "the egress rule from whoever opens the model of a user; else the address is the operator's",
   'src/transport/rtp/rtp-ports.ts':
     'announced addresses are checked in telephony/ari/media/packet-transports',
   'src/cli/gateway-client.ts': 'the command line of the operator',

@@ -1,126 +1,50 @@
-// A server that speaks the wire of OpenAI-compatible chat completions by a script, good and bad habits alike.
-// Each request takes the next reply of the script; without one it is answered with 500.
+// A server that speaks the wire of OpenAI-compatible chat completions by a script, good and bad habits alike. With
+// `strict` it refuses what its service would: another key, another path, fields that the service does not have.
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  type RecordedRequest,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from './scripted-server.ts';
 
-export interface RecordedRequest {
-  method: string;
-  path: string;
-  headers: IncomingHttpHeaders;
-  /** The parsed JSON body. */
-  body: Record<string, unknown>;
-  /** Resolves when the client has closed the request before the reply was complete. */
-  aborted: Promise<void>;
+export type FakeOpenAiServer = ScriptedServer;
+
+export interface StrictService {
+  /** Name and value of the header with the key; undefined: no key. */
+  key?: readonly [header: string, value: string];
+  /** Default: /v1/chat/completions. */
+  path?: string;
+  /** Fields of the body that the service has. */
+  fields: readonly string[];
+  /** What else the service refuses; the text is its reason. */
+  refuses?: (body: Record<string, unknown>) => string | undefined;
 }
 
-/** A piece of a reply: bytes, a wait (for a promise, or in real time for demonstrations), or an end. */
-export type Step =
-  | string
-  | Uint8Array
-  | { until: () => Promise<unknown> }
-  | { waitMs: number }
-  /** Nothing more comes and the response stays open. */
-  | 'stall'
-  /** The connection breaks. */
-  | 'reset';
-
-export interface Reply {
-  status?: number;
-  headers?: Record<string, string>;
-  steps: Step[];
-}
-
-export interface FakeOpenAiServer {
-  readonly baseUrl: string;
-  readonly requests: RecordedRequest[];
-  /** TCP connections accepted so far. */
-  readonly connections: number;
-  /** Requests for the list of models, which are not recorded. */
-  readonly prepared: number;
-  /** Adds replies to the end of the script. */
-  script(...replies: Reply[]): void;
-  /** Answers what the script does not: the last resort of long-running demonstrations. */
-  otherwise(answer: (request: RecordedRequest) => Reply): void;
-  close(): Promise<void>;
-}
-
-export async function startOpenAiServer(): Promise<FakeOpenAiServer> {
-  const requests: RecordedRequest[] = [];
-  const replies: Reply[] = [];
-  let fallback = (_request: RecordedRequest): Reply =>
-    failure(500, { message: 'no reply scripted' });
-  let connections = 0;
-  let prepared = 0;
-
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const text = Buffer.concat(parts).toString('utf8');
-      const recorded: RecordedRequest = {
-        method: request.method ?? '',
-        path: request.url ?? '',
-        headers: request.headers,
-        body: text === '' ? {} : JSON.parse(text),
-        aborted: new Promise((resolve) => {
-          response.once('close', () => {
-            if (!response.writableFinished) resolve();
-          });
-        }),
-      };
-      if (recorded.path.endsWith('/models')) {
-        prepared += 1;
-        response.end('{"object":"list","data":[]}');
-        return;
-      }
-      requests.push(recorded);
-      void send(response, replies.shift() ?? fallback(recorded));
-    });
+export function startOpenAiServer(strict?: StrictService): Promise<FakeOpenAiServer> {
+  const unscripted = failure(500, { message: 'no reply scripted' });
+  return startScriptedServer({
+    unscripted,
+    isWarmUp: (path) => path.endsWith('/models') || path === '/api/generate',
+    ...(strict && { check: (request) => refusal(strict, request) }),
   });
-  server.on('connection', () => {
-    connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-
-  return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    requests,
-    get connections() {
-      return connections;
-    },
-    get prepared() {
-      return prepared;
-    },
-    script: (...more) => void replies.push(...more),
-    otherwise(answer) {
-      fallback = answer;
-    },
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
-  };
 }
 
-async function send(response: ServerResponse, reply: Reply): Promise<void> {
-  response.writeHead(reply.status ?? 200, {
-    'content-type': 'text/event-stream',
-    ...reply.headers,
-  });
-  response.flushHeaders();
-  for (const step of reply.steps) {
-    if (step === 'stall') return;
-    if (step === 'reset') {
-      response.destroy();
-      return;
-    }
-    if (typeof step === 'string' || step instanceof Uint8Array) response.write(step);
-    else if ('until' in step) await step.until();
-    else await new Promise((resolve) => setTimeout(resolve, step.waitMs));
+function refusal(strict: StrictService, request: RecordedRequest): Reply | undefined {
+  const { headers, path, body } = request;
+  const { key, fields } = strict;
+  const invalid = (message: string, param: string | null = null): Reply =>
+    failure(400, { message, type: 'invalid_request_error', param, code: null });
+  if (key !== undefined && headers[key[0]] !== key[1]) {
+    return failure(401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
   }
-  response.end();
+  if (path !== (strict.path ?? '/v1/chat/completions')) return failure(404, { message: path });
+  const unknown = Object.keys(body).find((field) => !fields.includes(field));
+  if (unknown !== undefined) {
+    return invalid(`Unrecognized request argument supplied: ${unknown}`, unknown);
+  }
+  const reason = strict.refuses?.(body);
+  return reason === undefined ? undefined : invalid(reason);
 }
 
 /** One event of the stream. */

@@ -1,34 +1,32 @@
 // Selects the language model of a review: the gateway's, or one that the node names with a key of its own.
 
 import type { Log } from '../../log.ts';
+import { type LlmServiceSettings, llmServices } from '../../model/speech-services/llm.ts';
+import { checkedService } from '../../model/speech-services/service-rows.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import { openLanguageModel } from '../../speech/llm/registry.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import type { GuardedHttp } from '../http/guarded-http.ts';
 
-interface Service {
-  /** Base URL up to and including the version; undefined where every customer has an own address. */
-  baseUrl: string | undefined;
-  /** For the model `default`. */
-  model: string;
-}
-
-/** Services with the chat completions interface, by the node's `qa_provider`. */
-const services: Readonly<Record<string, Service>> = {
-  openai: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1' },
-  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', model: 'openai/gpt-4.1' },
-  anthropic: { baseUrl: 'https://api.anthropic.com/v1', model: 'claude-sonnet-4-5' },
-  azure: { baseUrl: undefined, model: 'gpt-4.1' },
-};
+/** The model of a review whose node says `default`, by the node's `qa_provider`. None of them is announced to end. */
+const usual = new Map([
+  ['openai', 'gpt-5.4'],
+  ['openrouter', 'openai/gpt-5.4'],
+  ['anthropic', 'claude-sonnet-5'],
+  ['azure', 'gpt-5.4'],
+]);
 
 export interface ReviewModelDeps {
   /** The gateway's model; undefined if it has none. */
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
-  outside: Pick<GuardedHttp, 'check' | 'lookup'>;
+  outside: Pick<GuardedHttp, 'check' | 'connect'>;
 }
+
+const { openai, openrouter, anthropic, azure, openai_compatible } = llmServices;
+const reviewServices = { openai, openrouter, anthropic, azure, openai_compatible };
 
 /** Undefined without a model. Call `close` when the review is over. Throws OUTSIDE_FORBIDDEN. */
 export function reviewModel(
@@ -39,13 +37,25 @@ export function reviewModel(
   if (review.usesGatewayModel) {
     return llm === undefined ? undefined : { model: llm, close: () => Promise.resolve() };
   }
-  const service = services[review.provider];
-  const baseUrl = review.endpoint ?? service?.baseUrl;
-  const model = review.model === 'default' ? service?.model : review.model;
-  if (review.apiKey === null || baseUrl === undefined || model === undefined) return undefined;
-  const { check, lookup } = deps.outside;
-  check(baseUrl);
-  const settings = { service: 'openai', baseUrl, apiKey: review.apiKey, model, lookup } as const;
-  const own = openLanguageModel([settings], { clock, log });
+  const settings = settingsOf(review);
+  if (settings === undefined) return undefined;
+  const own = openLanguageModel([settings], { clock, log, egress: deps.outside });
   return own === undefined ? undefined : { model: own, close: () => own.close() };
+}
+
+/** Undefined if the node names no service, key or address that can be used. */
+function settingsOf(review: ReviewNodeSettings): LlmServiceSettings | undefined {
+  const { provider, apiKey, endpoint } = review;
+  const model = review.model === 'default' ? usual.get(provider) : review.model;
+  if (apiKey === null || model === undefined) return undefined;
+  const address = endpoint === null ? {} : { endpoint, base_url: endpoint };
+  // Any other service has the chat interface at an address of its own.
+  const named = usual.has(provider) ? provider : 'openai_compatible';
+  const checked = checkedService<LlmServiceSettings>(reviewServices, {
+    provider: named,
+    api_key: apiKey,
+    model,
+    ...address,
+  });
+  return 'settings' in checked ? checked.settings : undefined;
 }

@@ -1,7 +1,6 @@
 // The one client for requests to addresses that an organization names, under the egress rule: http and https only, no
 // password in the address, no redirects, no more of an answer than asked for. Deadlines are the caller's.
 
-import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -31,8 +30,8 @@ export interface GuardedHttp {
   send(request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse>;
   /** Throws OUTSIDE_FORBIDDEN for what is no address to call, whatever its name resolves to. */
   check(url: string): void;
-  /** Resolves names for connections; refuses those that lead where no request may go. */
-  readonly lookup: LookupFunction;
+  /** Opens connections; refuses those that lead where no request may go. */
+  readonly connect: Egress['connect'];
   close(): Promise<void>;
 }
 
@@ -55,7 +54,7 @@ export function createGuardedHttp(egress: Egress = createEgress()): GuardedHttp 
   };
   return {
     check,
-    lookup: egress.lookup,
+    connect: egress.connect,
     async send({ method, url, headers, body }, signal) {
       check(url);
       const known = METHODS.find((each) => each === method);

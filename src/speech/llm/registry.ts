@@ -1,34 +1,111 @@
-// The registry of language models by the names of settings. The settings are values: config and stored keys are
-// read elsewhere.
+// The registry of language models by the providers of settings: one row each. The settings are values with one key:
+// config and stored keys are read elsewhere.
 
-import type { LookupFunction } from 'node:net';
+import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
+import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/llm.ts';
+import { retirementOf } from '../../model/speech-services/retirements.ts';
 import type { Clock } from '../../std/clock.ts';
+import { createAnthropic } from './anthropic/anthropic.ts';
+import type { ModelMeans } from './client/model-client.ts';
 import { createFallback } from './fallback.ts';
+import { createGemini } from './gemini/gemini.ts';
 import type { LanguageModel } from './llm.ts';
-import { createOpenAi } from './openai/openai.ts';
+import { createOpenAi, type OpenAiOptions } from './openai/openai.ts';
 
-export interface LanguageModelSettings {
-  service: 'openai';
-  /** Base URL up to and including the version. */
-  baseUrl: string;
-  apiKey: string | undefined;
-  model: string;
-  /** Fields added to every request's body. */
-  extra?: Record<string, unknown>;
-  /** Resolves the server's name; default: the system. */
-  lookup?: LookupFunction;
+export interface LanguageModelMeans {
+  clock: Clock;
+  log: Log;
+  /** For addresses of users; undefined: they are the operator's. */
+  egress?: Pick<Egress, 'check' | 'connect'> | undefined;
 }
+
+/** A caller waits no longer for a model with another one behind it. */
+const FIRST_TOKEN_WITH_FALLBACK_MS_MAX = 3_500;
 
 /** The models in order of preference behind one interface, or undefined without any: the scripted dialogue is
- *  used then. */
+ *  used then. Throws OUTSIDE_FORBIDDEN. */
 export function openLanguageModel(
-  settings: readonly LanguageModelSettings[],
-  means: { clock: Clock; log: Log },
+  settings: readonly LlmServiceSettings[],
+  means: LanguageModelMeans,
 ): LanguageModel | undefined {
   if (settings.length === 0) return undefined;
-  const models = settings.map((each) => create[each.service]({ ...each, ...means }));
-  return createFallback({ models, ...means });
+  const { clock, log, egress } = means;
+  const models = settings.map((each, index) => {
+    const hasNext = index + 1 < settings.length;
+    const firstTokenMsMax = hasNext ? FIRST_TOKEN_WITH_FALLBACK_MS_MAX : undefined;
+    egress?.check('endpoint' in each ? each.endpoint : each.base_url);
+    warnOfRetirement(each, log);
+    return createService(each, { clock, log, connect: egress?.connect, firstTokenMsMax });
+  });
+  return createFallback({ models, clock, log });
 }
 
-const create = { openai: createOpenAi };
+function warnOfRetirement({ provider: service, model }: LlmServiceSettings, log: Log): void {
+  const retirement = retirementOf(model);
+  if (retirement === undefined) return;
+  const { endsOn, successor } = retirement;
+  log.warn({ service, model, endsOn, successor }, 'language model is announced to end');
+}
+
+function createService<P extends LlmProvider>(
+  settings: LlmServiceSettings<P> & { provider: P },
+  means: ModelMeans,
+): LanguageModel {
+  return create[settings.provider](settings, means);
+}
+
+const create: {
+  [P in LlmProvider]: (settings: LlmServiceSettings<P>, means: ModelMeans) => LanguageModel;
+} = {
+  anthropic: (settings, means) => createAnthropic({ ...means, ...common(settings) }),
+  google: (settings, means) => createGemini({ ...means, ...common(settings) }),
+  azure: (settings, means) =>
+    compatible({ ...settings, base_url: azureUrl(settings.endpoint) }, means),
+  huggingface: (settings, means) => {
+    const headers = settings.bill_to === undefined ? {} : { 'x-hf-bill-to': settings.bill_to };
+    return compatible(settings, means, { headers });
+  },
+  minimax: (settings, means) => compatible(settings, means, { temperature: settings.temperature }),
+  sarvam: (settings, means) => compatible(settings, means, { temperature: settings.temperature }),
+  openai: compatible,
+  groq: compatible,
+  openrouter: compatible,
+  atlascloud: compatible,
+  together: compatible,
+  fireworks: compatible,
+  deepseek: compatible,
+  cerebras: compatible,
+  mistral: compatible,
+  xai: compatible,
+  speaches: compatible,
+  ollama: compatible,
+  vllm: compatible,
+  llama_cpp: compatible,
+  openai_compatible: compatible,
+};
+
+interface Common {
+  base_url: string;
+  api_key?: string | undefined;
+  model: string;
+  extra_body?: Record<string, unknown> | undefined;
+}
+
+function common({ base_url: baseUrl, api_key: apiKey, model, extra_body: extra }: Common) {
+  return { baseUrl, apiKey, model, extra };
+}
+
+function compatible(
+  settings: Common & { provider: NonNullable<OpenAiOptions['service']> },
+  means: ModelMeans,
+  own: Pick<OpenAiOptions, 'headers' | 'temperature'> = {},
+): LanguageModel {
+  return createOpenAi({ ...means, ...own, ...common(settings), service: settings.provider });
+}
+
+/** The v1 interface below the resource's address, unless the address names a path of its own. */
+function azureUrl(endpoint: string): string {
+  const base = endpoint.replace(/\/+$/, '');
+  return new URL(base).pathname === '/' ? `${base}/openai/v1` : base;
+}

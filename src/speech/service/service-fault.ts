@@ -34,6 +34,8 @@ export interface FaultDetails {
   /** The service's own code. */
   vendorCode?: string | undefined;
   retryAfterMs?: number | undefined;
+  /** What did not come in time. Default: a sign of life. */
+  what?: string;
   /** Text that must not appear: keys and tokens. */
   redact?: readonly string[];
   cause?: unknown;
@@ -63,7 +65,7 @@ export class ServiceFault extends GatewayError {
       ...(status !== undefined && { status }),
       ...(vendorCode !== undefined && { vendorCode: redacted(vendorCode, details.redact ?? []) }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
-      ...(kind === 'timeout' && { what: 'sign of life' }),
+      ...(kind === 'timeout' && { what: details.what ?? 'sign of life' }),
     };
     super(CODES[job](kind), facts, details.cause);
     this.job = job;

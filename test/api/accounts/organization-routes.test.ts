@@ -1,6 +1,7 @@
 // The organization and the user who ask. Source: contract §3.5 and §8.9.
 
 import { describe, expect, it } from 'vitest';
+import { llmServices } from '../../../src/model/speech-services/llm.ts';
 import { workflowConfigurations } from '../../../src/model/workflow.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
@@ -161,7 +162,8 @@ describe('the defaults of an agent', () => {
       'text_chat_inactivity_timeout_constraints',
       'widget_text_defaults',
     ]);
-    expect(Object.keys(body.llm)).toEqual(['scripted', 'openai']);
+    expect(Object.keys(body.llm)).toEqual(Object.keys(llmServices));
+    expect(body.llm.openai.properties.model).toMatchObject({ allow_custom_input: true });
     expect(body.tts.flite.properties.voice).toMatchObject({ default: 'slt' });
     expect(body.default_providers).toEqual({ llm: 'scripted', tts: 'flite' });
     expect(body.workflow_configurations).toEqual(workflowConfigurations.parse({}));

@@ -32,8 +32,8 @@ describe('a chat that a model leads', () => {
   let llm: LanguageModel;
   beforeEach(async () => {
     server = await startOpenAiServer();
-    const settings = { service: 'openai' as const, apiKey: undefined, model: 'test-model' };
-    const model = openLanguageModel([{ ...settings, baseUrl: server.baseUrl }], {
+    const settings = { provider: 'openai' as const, model: 'test-model' };
+    const model = openLanguageModel([{ ...settings, base_url: server.baseUrl }], {
       clock: systemClock,
       log: at.log,
     });

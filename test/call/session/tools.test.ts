@@ -103,8 +103,8 @@ describe('a call in which the model uses tools', () => {
     });
     harness.deps.http.credentialHeaders = credentialHeadersFrom(harness.at.store);
     const { clock, log } = harness.deps;
-    const server = { service: 'openai' as const, baseUrl: model.baseUrl, model: 'm' };
-    harness.speech.llm = openLanguageModel([{ ...server, apiKey: 'k' }], { clock, log });
+    const server = { provider: 'openai' as const, base_url: model.baseUrl, model: 'm' };
+    harness.speech.llm = openLanguageModel([{ ...server, api_key: 'k' }], { clock, log });
     model.script(
       calls('find_order', { id: 'A 7' }, { id: 'call_1' }),
       calls('safe_calculator', { expression: '12.5 * 2' }, { id: 'call_2' }),

@@ -154,8 +154,7 @@ describe('the language model of the settings', () => {
 
   it('is the first server that answers', async () => {
     const server = await startOpenAiServer();
-    const { baseUrl } = server;
-    const base = { service: 'openai', baseUrl, apiKey: undefined } as const;
+    const base = { provider: 'openai', base_url: server.baseUrl } as const;
     const settings = [
       { ...base, model: 'a' },
       { ...base, model: 'b' },

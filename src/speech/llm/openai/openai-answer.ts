@@ -1,60 +1,88 @@
 // Assembles an answer from the chunks of an OpenAI-compatible server. Servers differ: tool calls in fragments or
-// whole, without ids or indexes, text and calls mixed, usage early, late or never.
+// whole, without ids or indexes, text and calls mixed, usage early, late, in every chunk or never.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
-import type { LlmToolCall } from '../../../model/llm-message.ts';
-import { isObject, parseJson } from '../../../std/json.ts';
-import { type LlmResponse, NO_USAGE } from '../llm.ts';
-import { createReasoningFilter } from '../reasoning-filter.ts';
-import type { Chunk, ToolCallDelta } from './openai-wire.ts';
+import type { VendorPart } from '../../../model/llm-message.ts';
+import { isObject } from '../../../std/json.ts';
+import {
+  AnswerDraft,
+  argumentsOf,
+  modelFamily,
+  type ToolCallDraft,
+} from '../client/answer-draft.ts';
+import type { AnswerReader } from '../client/protocol.ts';
+import { type FinishReason, type LlmRequest, NO_USAGE } from '../llm.ts';
+import { type Chunk, chunkSchema, type ToolCallDelta } from './openai-wire.ts';
 
-/** Longest text of one answer: an hour of speech. */
-const TEXT_CHARS_MAX = 64_000;
-/** Tool calls of one answer; more are a faulty model. */
-const TOOL_CALLS_MAX = 32;
-const ARGUMENT_CHARS_MAX = 1_000_000;
+/** Fragments of signed reasoning in one answer. */
+const DETAILS_MAX = 64;
+const REASONING_CHARS_MAX = 64_000;
 
-export interface AnswerBuilder {
-  /** Takes a chunk; returns the text that may be spoken, '' if none. Throws LLM_MALFORMED beyond a limit. */
-  add(chunk: Chunk): string;
-  /** Text that was held back as possible reasoning. */
-  flush(): string;
-  /** A first token arrived, of any kind (reasoning too). */
-  readonly begun: boolean;
-  /** The server reported the end of the answer. */
-  readonly finished: boolean;
-  /** Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
-  result(newId: () => string): Omit<LlmResponse, 'firstTokenMs' | 'totalMs'>;
+export interface AnswerForm {
+  service: string;
+  model: string;
+  returnsReasoning: boolean;
 }
 
-interface PartialCall {
-  index: number | undefined;
-  id: string;
-  name: string;
-  arguments: string;
-}
+type Part = NonNullable<NonNullable<Chunk['choices']>[number]['delta']>;
+type Call = ToolCallDraft & { index: number | undefined };
 
-export function createAnswerBuilder(): AnswerBuilder {
-  const reasoning = createReasoningFilter();
-  const calls: PartialCall[] = [];
+export function createOpenAiAnswer(form: AnswerForm, request: LlmRequest): AnswerReader {
+  const draft = new AnswerDraft(request);
+  const calls: Call[] = [];
+  const details: Record<string, unknown>[] = [];
   const usage = { ...NO_USAGE };
-  let text = '';
+  let reasoning = '';
   let finish: string | undefined;
   let refused = false;
   let begun = false;
 
-  function say(speakable: string): string {
-    text += speakable;
-    if (text.length > TEXT_CHARS_MAX) throw new GatewayError('LLM_MALFORMED', { TEXT_CHARS_MAX });
-    return speakable;
-  }
+  const vendor = (data: Record<string, unknown>): VendorPart => {
+    return { service: form.service, family: modelFamily(form.model), data };
+  };
 
   function takeUsage(chunk: Chunk): void {
     const given = chunk.usage ?? chunk.x_groq?.usage;
     if (given === null || given === undefined) return;
+    const { prompt_tokens_details: prompt, completion_tokens_details: completion } = given;
+    const cached = prompt?.cached_tokens ?? given.prompt_cache_hit_tokens;
     usage.promptTokens = given.prompt_tokens ?? usage.promptTokens;
     usage.completionTokens = given.completion_tokens ?? usage.completionTokens;
-    usage.cachedTokens = given.prompt_tokens_details?.cached_tokens ?? usage.cachedTokens;
+    usage.cachedTokens = cached ?? usage.cachedTokens;
+    usage.cacheWriteTokens = prompt?.cache_write_tokens ?? usage.cacheWriteTokens;
+    usage.reasoningTokens = completion?.reasoning_tokens ?? usage.reasoningTokens;
+  }
+
+  function takeCall(delta: ToolCallDelta): void {
+    let call = findCall(calls, delta);
+    if (call === undefined) {
+      call = { index: delta.index ?? undefined, id: '', name: '', arguments: '' };
+      draft.addCall(call);
+      calls.push(call);
+    }
+    call.id ||= delta.id ?? '';
+    call.name ||= delta.function?.name ?? '';
+    const given = delta.function?.arguments ?? '';
+    draft.addArguments(call, typeof given === 'string' ? given : JSON.stringify(given));
+    if (isObject(delta.extra_content)) call.vendor = vendor({ extra_content: delta.extra_content });
+  }
+
+  function takePart(part: Part): string | undefined {
+    if (part.refusal) refused = true;
+    reasoning = (reasoning + (part.reasoning_content ?? '')).slice(0, REASONING_CHARS_MAX);
+    for (const detail of part.reasoning_details ?? []) addDetail(details, detail);
+    const given = part.tool_calls ?? [];
+    for (const call of given) takeCall(call);
+    const speakable = part.content === '' ? '' : draft.say(part.content);
+    return speakable !== '' || given.length > 0 ? speakable : undefined;
+  }
+
+  function messageVendor(): VendorPart | undefined {
+    const data = {
+      ...(details.length > 0 && { reasoning_details: details }),
+      ...(form.returnsReasoning && reasoning !== '' && { reasoning_content: reasoning }),
+    };
+    return Object.keys(data).length === 0 ? undefined : vendor(data);
   }
 
   return {
@@ -64,71 +92,64 @@ export function createAnswerBuilder(): AnswerBuilder {
     get finished() {
       return finish !== undefined;
     },
-    add(chunk) {
-      takeUsage(chunk);
-      const choice = chunk.choices?.find((each) => (each.index ?? 0) === 0);
-      if (choice === undefined) return '';
+    complete: false,
+    add(value) {
+      const parsed = chunkSchema.safeParse(value);
+      if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
+      takeUsage(parsed.data);
+      const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0);
+      if (choice === undefined) return undefined;
       begun = true;
       finish = choice.finish_reason ?? finish;
+      if (finish === 'error')
+        throw new GatewayError('LLM_FAILED', { reason: 'finish_reason error' });
       const part = choice.delta ?? choice.message;
-      if (part === null || part === undefined) return '';
-      if (part.refusal) refused = true;
-      for (const call of part.tool_calls ?? []) addToolCall(calls, call);
-      return part.content === '' ? '' : say(reasoning.push(part.content));
+      return part === null || part === undefined ? undefined : takePart(part);
     },
-    flush: () => say(reasoning.end()),
+    flush: () => draft.flush(),
     result(newId) {
-      const toolCalls = calls
-        .filter((call) => call.name !== '')
-        .map((call) => finishCall(call, newId));
-      if (text.trim() === '' && toolCalls.length === 0) {
-        if (refused || finish === 'content_filter') {
-          throw new GatewayError('LLM_REFUSED', { reason: finish ?? 'refusal' });
-        }
-        throw new GatewayError('LLM_EMPTY', { finish: finish ?? 'none' });
-      }
-      return { text, toolCalls, finishReason: finishReason(finish, toolCalls.length), usage };
+      const ending = {
+        finish: refused ? ('refusal' as const) : finishReason(finish),
+        reason: refused ? 'refusal' : (finish ?? 'none'),
+        vendor: messageVendor(),
+      };
+      return { ...draft.result(ending, newId), usage };
     },
   };
 }
 
-function addToolCall(calls: PartialCall[], delta: ToolCallDelta): void {
-  const call = findCall(calls, delta) ?? startCall(calls, delta);
-  call.id ||= delta.id ?? '';
-  call.name ||= delta.function?.name ?? '';
-  const given = delta.function?.arguments ?? '';
-  call.arguments += typeof given === 'string' ? given : JSON.stringify(given);
-  if (call.arguments.length > ARGUMENT_CHARS_MAX) {
-    throw new GatewayError('LLM_MALFORMED', { ARGUMENT_CHARS_MAX });
-  }
-}
-
-/** The call that `delta` continues: by index, but a new id under a known index is a new call. */
-function findCall(calls: PartialCall[], delta: ToolCallDelta): PartialCall | undefined {
+/** The call that `delta` continues: by index, but a new id under a known index is a new call, and so is a name
+ *  behind arguments that are whole. */
+function findCall(calls: Call[], delta: ToolCallDelta): Call | undefined {
   const index = delta.index ?? undefined;
   const named = (delta.function?.name ?? '') !== '';
   if (index === undefined && named) return undefined;
   const call = index === undefined ? calls.at(-1) : calls.findLast((each) => each.index === index);
-  const otherId = delta.id && call?.id && call.id !== delta.id;
-  return otherId && named ? undefined : call;
+  if (call === undefined || !named) return call;
+  const otherId = delta.id && call.id && call.id !== delta.id;
+  const isWhole =
+    !delta.id && call.arguments !== '' && isObject(argumentsOf(String(call.arguments)));
+  return otherId || isWhole ? undefined : call;
 }
 
-function startCall(calls: PartialCall[], delta: ToolCallDelta): PartialCall {
-  if (calls.length >= TOOL_CALLS_MAX) throw new GatewayError('LLM_MALFORMED', { TOOL_CALLS_MAX });
-  const call = { index: delta.index ?? undefined, id: '', name: '', arguments: '' };
-  calls.push(call);
-  return call;
+/** Fragments of one kind and index are one: their texts are joined. */
+function addDetail(details: Record<string, unknown>[], detail: Record<string, unknown>): void {
+  const known = details.find(
+    (each) => each['type'] === detail['type'] && each['index'] === detail['index'],
+  );
+  if (known === undefined || detail['index'] === undefined) {
+    if (details.length < DETAILS_MAX) details.push({ ...detail });
+    return;
+  }
+  for (const [key, value] of Object.entries(detail)) {
+    const before = known[key];
+    const joins = ['text', 'summary', 'data'].includes(key) && typeof before === 'string';
+    known[key] = joins && typeof value === 'string' ? before + value : (value ?? before);
+  }
 }
 
-function finishCall(call: PartialCall, newId: () => string): LlmToolCall {
-  const given = call.arguments.trim();
-  const parsed = given === '' || given === 'null' ? {} : parseJson(given);
-  if (!isObject(parsed)) throw new GatewayError('LLM_MALFORMED', { tool: call.name });
-  return { id: call.id || newId(), name: call.name, arguments: parsed };
-}
-
-function finishReason(reason: string | undefined, calls: number): LlmResponse['finishReason'] {
-  if (calls > 0) return 'tool_calls';
+function finishReason(reason: string | undefined): FinishReason {
   if (reason === 'stop' || reason === 'length') return reason;
-  return 'other';
+  if (reason === 'eos') return 'stop';
+  return reason === 'content_filter' ? 'filtered' : 'other';
 }

@@ -1,18 +1,10 @@
-// The wire format of OpenAI-compatible chat completions: the request's body, and the schemas of responses. The
-// schemas allow fields that servers omit, send as null or add.
+// The wire format of OpenAI-compatible chat completions: the schemas of responses. They allow fields that servers
+// omit, send as null or add.
 // Source: OpenAI API reference, "Create chat completion" and its streaming object.
 
 import { z } from 'zod';
-import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
-import type { LlmRequest } from '../llm.ts';
-
-/** Optional parts that a server has refused, learned from its answers. */
-export interface Dialect {
-  /** Fields that the server does not accept. */
-  without: Set<string>;
-  /** The token limit is named max_completion_tokens. */
-  completionTokens: boolean;
-}
+import { isObject } from '../../../std/json.ts';
+import type { ErrorFacts } from '../client/service-error.ts';
 
 const toolCallDelta = z.object({
   index: z.number().nullish(),
@@ -23,6 +15,8 @@ const toolCallDelta = z.object({
       arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
     })
     .nullish(),
+  /** Google's signatures. */
+  extra_content: z.unknown().optional(),
 });
 export type ToolCallDelta = z.infer<typeof toolCallDelta>;
 
@@ -37,12 +31,20 @@ const message = z.object({
     ),
   refusal: z.string().nullish(),
   tool_calls: z.array(toolCallDelta).nullish(),
+  reasoning_content: z.string().nullish(),
+  /** OpenRouter's form of signed reasoning, in fragments. */
+  reasoning_details: z.array(z.record(z.string(), z.unknown())).nullish(),
 });
 
 const usage = z.object({
   prompt_tokens: z.number().nullish(),
   completion_tokens: z.number().nullish(),
-  prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+  prompt_tokens_details: z
+    .object({ cached_tokens: z.number().nullish(), cache_write_tokens: z.number().nullish() })
+    .nullish(),
+  completion_tokens_details: z.object({ reasoning_tokens: z.number().nullish() }).nullish(),
+  /** DeepSeek's name for cached_tokens. */
+  prompt_cache_hit_tokens: z.number().nullish(),
 });
 
 /** For a chunk of a stream (`delta`) and a whole answer (`message`). */
@@ -69,57 +71,36 @@ const errorFacts = z.object({
   param: z.string().nullish(),
   message: z.string().nullish(),
 });
-export type ErrorFacts = z.infer<typeof errorFacts>;
 
-/** `{"error":{…}}`, `{"error":"text"}`, and `{"message":…}` or `{"detail":…}` of other servers. */
-export const errorSchema = z.union([
-  z.object({ error: errorFacts }).transform((body) => body.error),
+const faulty = z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() });
+
+/** `{"error":{…}}`, `{"error":"text"}`, and `{"message":…}`, `{"detail":…}` and `{"base_resp":…}` of other
+ *  servers; Google's in a list. */
+const errorSchema = z.union([
+  z.object({ error: errorFacts }).transform((body): ErrorFacts => body.error),
   z.object({ error: z.string() }).transform((body): ErrorFacts => ({ message: body.error })),
   z.object({ detail: z.string() }).transform((body): ErrorFacts => ({ message: body.detail })),
+  z.object({ detail: z.array(faulty) }).transform(
+    ({ detail }): ErrorFacts => ({
+      message: detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '),
+    }),
+  ),
   z.object({ message: z.string() }).and(errorFacts),
+  z
+    .object({ base_resp: z.object({ status_code: z.number(), status_msg: z.string().nullish() }) })
+    .refine(({ base_resp }) => base_resp.status_code !== 0)
+    .transform(
+      ({ base_resp }): ErrorFacts => ({
+        code: base_resp.status_code,
+        message: base_resp.status_msg,
+      }),
+    ),
 ]);
 
-export function requestBody(
-  model: string,
-  request: LlmRequest,
-  dialect: Dialect,
-  extra: Record<string, unknown>,
-): string {
-  const limit = dialect.completionTokens ? 'max_completion_tokens' : 'max_tokens';
-  const body: Record<string, unknown> = {
-    model,
-    messages: request.messages.map(wireMessage),
-    stream: true,
-    stream_options: { include_usage: true },
-    ...(request.tools.length > 0 && { tools: request.tools.map(wireTool) }),
-    ...(request.temperature !== undefined && { temperature: request.temperature }),
-    ...(request.tokensMax !== undefined && { [limit]: request.tokensMax }),
-    ...(request.json && { response_format: { type: 'json_object' } }),
-    ...extra,
-  };
-  for (const field of dialect.without) delete body[field];
-  return JSON.stringify(body);
-}
-
-function wireMessage(each: LlmMessage): Record<string, unknown> {
-  if (each.role === 'tool') {
-    return { role: 'tool', tool_call_id: each.callId, content: each.content };
-  }
-  if (each.role !== 'assistant' || each.toolCalls.length === 0) {
-    return { role: each.role, content: each.content };
-  }
-  return {
-    role: 'assistant',
-    content: each.content === '' ? null : each.content,
-    tool_calls: each.toolCalls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
-    })),
-  };
-}
-
-function wireTool(tool: LlmTool): Record<string, unknown> {
-  const { name, description, parameters } = tool;
-  return { type: 'function', function: { name, description, parameters } };
+/** The error in a response or an event; undefined if it is none. */
+export function readOpenAiError(value: unknown): ErrorFacts | undefined {
+  const inner = Array.isArray(value) ? value[0] : value;
+  if (!isObject(inner) || ('choices' in inner && !inner['error'])) return undefined;
+  const parsed = errorSchema.safeParse(inner);
+  return parsed.success ? parsed.data : undefined;
 }

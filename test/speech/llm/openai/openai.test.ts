@@ -339,18 +339,22 @@ describe('openai', () => {
   });
 
   it.each([
-    [400, { code: 'context_length_exceeded' }, 'LLM_REFUSED', 'context_length_exceeded'],
-    [401, { message: KEY }, 'LLM_AUTH', 'status 401'],
-    [403, {}, 'LLM_AUTH', 'status 403'],
-    [404, { code: 'model_not_found' }, 'LLM_REFUSED', 'model_not_found'],
-    [429, { type: 'insufficient_quota' }, 'LLM_REFUSED', 'insufficient_quota'],
-    [429, { type: 'tokens' }, 'LLM_RATE', 'tokens'],
-    [500, { message: 'oops' }, 'LLM_FAILED', 'status 500'],
-    [503, { code: 503 }, 'LLM_FAILED', 'status 503'],
-  ])('maps status %i with %j to %s', async (status, error, code, reason) => {
+    [400, { code: 'context_length_exceeded' }, 'LLM_REFUSED', 'request'],
+    [400, { code: 'tool_use_failed', failed_generation: '<f' }, 'LLM_MALFORMED', 'protocol'],
+    [401, { message: KEY }, 'LLM_AUTH', 'auth'],
+    [402, { message: 'Insufficient Balance' }, 'LLM_REFUSED', 'quota'],
+    [403, {}, 'LLM_REFUSED', 'forbidden'],
+    [404, { code: 'model_not_found' }, 'LLM_REFUSED', 'request'],
+    [408, {}, 'LLM_FAILED', 'overload'],
+    [429, { type: 'insufficient_quota' }, 'LLM_REFUSED', 'quota'],
+    [429, { type: 'tokens' }, 'LLM_RATE', 'rate'],
+    [498, {}, 'LLM_RATE', 'rate'],
+    [500, { message: 'oops' }, 'LLM_FAILED', 'overload'],
+    [503, { code: 503, message: 'Loading model' }, 'LLM_FAILED', 'overload'],
+  ])('maps status %i with %j to %s', async (status, error, code, kind) => {
     server.script(failure(status, error));
     const thrown = await respond().catch((each: unknown) => each);
-    expect(thrown).toMatchObject({ code, facts: { service: 'openai', status, reason } });
+    expect(thrown).toMatchObject({ code, kind, facts: { service: 'openai', status } });
   });
 
   it.each([

@@ -1,25 +1,26 @@
-// Connections to an OpenAI-compatible server: kept alive between requests, and opened ahead of the first one (DNS,
-// TCP, TLS). Path and key only; the protocol is elsewhere, and so are the deadlines of answers
-// (speech/llm/response-timeout).
+// Connections to a language model's server: kept alive between requests, and opened ahead of the first one (DNS,
+// TCP, TLS). Addresses and headers only; protocols are elsewhere, and so are the deadlines of answers
+// (response-timeout).
 
-import type { LookupFunction } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import type { Log } from '../../../log.ts';
 import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
+import type { ModelProtocol } from './protocol.ts';
 
-export interface OpenAiConnectionOptions {
-  /** Base URL up to and including the version: `https://api.openai.com/v1`. */
+export interface ConnectionOptions {
+  /** Up to and including the version: `https://api.openai.com/v1`. */
   baseUrl: string;
-  /** Undefined for servers without keys. */
-  apiKey: string | undefined;
+  protocol: Pick<ModelProtocol, 'path' | 'headers' | 'warmUp'>;
+  /** For metrics and the log. */
+  service: string;
+  /** Opens the connections; default: to any address. */
+  connect?: buildConnector.connector | undefined;
   clock: Clock;
   log: Log;
-  /** Resolves the server's name; default: the system. */
-  lookup?: LookupFunction;
 }
 
-export interface OpenAiConnection {
+export interface Connection {
   /** Sends a request; `signal` aborts it. Rejects with the network's errors. */
   post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
   /** Opens a connection ahead of the next request, unless one is idle or being opened. */
@@ -34,27 +35,25 @@ const keepAliveTimeout = 60_000;
 /** Concurrent answers of one process; others wait for a connection within their deadline. */
 const CONNECTIONS_MAX = 256;
 
-export function openConnection(
-  options: OpenAiConnectionOptions,
-  service: string,
-): OpenAiConnection {
-  const { clock, log } = options;
+export function openConnection(options: ConnectionOptions): Connection {
+  const { clock, log, service, protocol, connect } = options;
   const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
-  const { lookup } = options;
   const agent = new Agent({
     connections: CONNECTIONS_MAX,
     keepAliveTimeout,
-    ...(lookup === undefined ? {} : { connect: { lookup } }),
+    ...(connect === undefined ? {} : { connect }),
   });
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
-    ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
+    ...protocol.headers,
   };
   let isPreparing = false;
 
   function target(resource: string): { origin: string; path: string } {
-    return { origin: base.origin, path: `${base.pathname}${resource}${base.search}` };
+    const root = resource.startsWith('/') ? '' : base.pathname;
+    const joined = resource.includes('?') ? base.search.replace('?', '&') : base.search;
+    return { origin: base.origin, path: `${root}${resource}${joined}` };
   }
 
   function hasFree(): boolean {
@@ -62,16 +61,20 @@ export function openConnection(
     return stats !== undefined && 'free' in stats && stats.free > 0;
   }
 
+  function warmUp(signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { method, path, body } = protocol.warmUp;
+    return agent.request({
+      ...target(path),
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+  }
+
   return {
-    post(body, signal) {
-      return agent.request({
-        ...target('chat/completions'),
-        method: 'POST',
-        headers,
-        body,
-        signal,
-      });
-    },
+    post: (body, signal) =>
+      agent.request({ ...target(protocol.path), method: 'POST', headers, body, signal }),
     prepare() {
       if (isPreparing || hasFree()) return;
       isPreparing = true;
@@ -82,17 +85,15 @@ export function openConnection(
       };
       const controller = new AbortController();
       const deadline = clock.after(PREPARE_MS_MAX, () => controller.abort());
-      const { signal } = controller;
       // Any answer will do: the connection is open then.
-      agent
-        .request({ ...target('models'), method: 'GET', headers, signal })
+      warmUp(controller.signal)
         .then(async (response) => {
           await response.body.dump();
           count('ok');
         })
         // If the server cannot be reached, the call's own request reports it.
         .catch((error: unknown) => {
-          count(signal.aborted ? 'timeout' : 'failed');
+          count(controller.signal.aborted ? 'timeout' : 'failed');
           log.debug({ service, err: error }, 'connection to language model not opened ahead');
         })
         .finally(() => {

@@ -2,7 +2,7 @@
 // Source: WHATWG HTML, 9.2.6 "Interpreting an event stream". Unlike there, an event cut off by the end of the
 // stream is returned, since servers omit the last blank line.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
 
 export interface SseEvent {
   /** The `event` field, default "message". */

@@ -1,18 +1,19 @@
-// Reads an answer of an OpenAI-compatible server from the response body: server-sent events, or one JSON object
-// from servers that do not stream.
+// Reads an answer from the response body: server-sent events, or one JSON value from servers that do not stream.
 
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
-import type { ResponseTimeout } from '../response-timeout.ts';
-import { createSseParser } from '../sse.ts';
-import type { AnswerBuilder } from './openai-answer.ts';
-import { errorOfStream } from './openai-error.ts';
-import { chunkSchema, errorSchema } from './openai-wire.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import type { AnswerReader, ModelProtocol } from './protocol.ts';
+import type { ResponseTimeout } from './response-timeout.ts';
+import { type ErrorContext, serviceFault } from './service-error.ts';
+import { createSseParser } from './sse.ts';
 
 export interface StreamReader {
-  builder: AnswerBuilder;
+  answer: AnswerReader;
+  protocol: Pick<ModelProtocol, 'readError'>;
+  context: ErrorContext;
   watch: ResponseTimeout;
   clock: Clock;
   /** A token arrived: text, or '' for a tool call. */
@@ -27,7 +28,7 @@ const LINGER_MS_MAX = 250;
 /** Resolves when the answer is complete. Rejects with LLM_FAILED if the body ends before, with LLM_MALFORMED,
  *  the server's own error, or the network's. */
 export function readAnswer(body: Readable, reading: StreamReader): Promise<void> {
-  const { builder, watch, clock } = reading;
+  const { answer, watch, clock } = reading;
   const document = createDocument(reading);
   return new Promise((resolve, reject) => {
     let lingering = false;
@@ -46,7 +47,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
     };
     body.on('data', (bytes: Buffer) => {
       if (document.complete || !attempt(() => document.push(bytes))) return;
-      if ((document.complete || builder.finished) && !lingering) {
+      if ((document.complete || answer.finished) && !lingering) {
         lingering = true;
         // A server that keeps the response open blocks a connection, but does not delay the caller.
         const timer = clock.after(LINGER_MS_MAX, () => body.destroy());
@@ -56,7 +57,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
     });
     body.on('end', finish);
     body.on('error', (error) => {
-      if (builder.finished && !watch.signal.aborted) finish();
+      if (answer.finished && !watch.signal.aborted) finish();
       else reject(error);
     });
     body.on('close', finish);
@@ -70,41 +71,38 @@ interface Document {
   end(): void;
 }
 
-function createDocument({ builder, watch, onText }: StreamReader): Document {
+function createDocument({ answer, protocol, context, watch, onText }: StreamReader): Document {
   const parser = createSseParser();
   let json: Uint8Array[] | undefined;
   let jsonBytes = 0;
   let kindKnown = false;
-  let complete = false;
+  let marked = false;
 
-  function takeObject(text: string): void {
-    const object = parseJson(text);
-    const error = errorSchema.safeParse(object);
-    if (error.success) throw errorOfStream(error.data);
-    const chunk = chunkSchema.safeParse(object);
-    if (!chunk.success) throw new GatewayError('LLM_MALFORMED', {}, chunk.error);
-    const speakable = builder.add(chunk.data);
-    if (builder.begun) watch.noteToken();
-    const calls = chunk.data.choices?.some((each) => (each.delta?.tool_calls ?? []).length > 0);
-    if (speakable !== '' || calls) onText(speakable);
+  function take(text: string): void {
+    const value = parseJson(text);
+    const error = protocol.readError(value);
+    if (error !== undefined) throw serviceFault(context, error);
+    const speakable = answer.add(value);
+    if (answer.begun) watch.noteToken();
+    if (speakable !== undefined) onText(speakable);
   }
 
   function takeEvent(data: string): void {
-    if (complete || data === '') return;
-    if (data.trim() === '[DONE]') complete = true;
-    else takeObject(data);
+    if (marked || data === '') return;
+    if (data.trim() === '[DONE]') marked = true;
+    else take(data);
   }
 
   return {
     get complete() {
-      return complete;
+      return marked || answer.complete;
     },
     push(bytes) {
       if (!kindKnown) {
         const start = Buffer.from(bytes).toString('latin1').trimStart();
         if (start === '') return;
         kindKnown = true;
-        if (start.startsWith('{')) json = [];
+        if (/^[{[]/.test(start)) json = [];
       }
       if (json === undefined) {
         for (const event of parser.push(bytes)) takeEvent(event.data);
@@ -115,14 +113,15 @@ function createDocument({ builder, watch, onText }: StreamReader): Document {
       if (jsonBytes > JSON_BYTES_MAX) throw new GatewayError('LLM_MALFORMED', { JSON_BYTES_MAX });
     },
     end() {
-      if (complete) return;
+      if (marked || answer.complete) return;
       if (json !== undefined) {
-        takeObject(Buffer.concat(json).toString('utf8'));
-        complete = true;
+        take(Buffer.concat(json).toString('utf8'));
+        marked = true;
       }
       for (const event of parser.end()) takeEvent(event.data);
-      if (complete || builder.finished) return;
-      throw new GatewayError('LLM_FAILED', { reason: 'the answer ended early' });
+      if (marked || answer.finished || answer.complete) return;
+      const detail = 'the answer ended early';
+      throw new ServiceFault('llm', context.service, 'network', { detail });
     },
   };
 }

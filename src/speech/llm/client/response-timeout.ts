@@ -1,8 +1,8 @@
 // Deadlines of an answer: to its first token, between tokens and in all. Aborts the request through its own signal
 // and gives the reason.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 
 export interface ResponseTimeouts {
   firstTokenMsMax: number;

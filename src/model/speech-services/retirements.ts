@@ -1,0 +1,36 @@
+// Models that their services have announced to end: not offered as defaults or examples, and named in a warning when
+// a configuration uses one.
+// Source: comments in the types of the official clients of November 2026 (openai 7.57, @anthropic-ai/sdk 1.12).
+
+interface Retirement {
+  /** The model's name, with or without a date at its end. */
+  model: string;
+  /** The last day, as a date. */
+  endsOn: string;
+  successor: string;
+}
+
+const OPENAI: readonly (readonly [endsOn: string, successor: string, models: string])[] = [
+  ['2026-10-23', 'gpt-5.4-nano', 'gpt-4.1-nano gpt-3.5-turbo'],
+  ['2026-10-23', 'gpt-5.4-mini', 'gpt-4-turbo gpt-4 o1 o3-mini o4-mini'],
+  ['2026-12-11', 'gpt-5.4-mini', 'gpt-5-mini gpt-5-nano'],
+  ['2026-12-11', 'gpt-5.4', 'gpt-5 o3 gpt-5-pro'],
+  ['2027-01-14', 'gpt-5.4-mini', 'gpt-4.1-mini gpt-4o-mini'],
+  ['2027-01-14', 'gpt-5.4', 'gpt-4.1 gpt-4o'],
+  ['2027-04-01', 'gpt-5.4-mini', 'gpt-5.4-nano gpt-5.1'],
+];
+
+const retirements: readonly Retirement[] = [
+  ...OPENAI.flatMap(([endsOn, successor, models]) =>
+    models.split(' ').map((model) => ({ model, endsOn, successor })),
+  ),
+  { model: 'claude-sonnet-4-5', endsOn: '2026-11-30', successor: 'claude-sonnet-5' },
+];
+
+/** Undefined while no end is announced. OpenRouter's names have the vendor in front. */
+export function retirementOf(model: string): Retirement | undefined {
+  const name = model
+    .replace(/^(openai|anthropic)\//, '')
+    .replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '');
+  return retirements.find((each) => each.model === name);
+}

@@ -1,0 +1,187 @@
+// Assembles an answer from the events of Anthropic's Messages. Thinking is never spoken; its blocks are returned
+// untouched with the next request.
+// Source: Anthropic API reference, "Streaming Messages"; types of @anthropic-ai/sdk 1.12.
+
+import { z } from 'zod';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import { isObject } from '../../../std/json.ts';
+import { AnswerDraft, modelFamily, type ToolCallDraft } from '../client/answer-draft.ts';
+import type { AnswerReader } from '../client/protocol.ts';
+import type { ErrorFacts } from '../client/service-error.ts';
+import { type FinishReason, type LlmRequest, type LlmUsage, NO_USAGE } from '../llm.ts';
+
+/** Blocks of one answer, of all kinds. */
+const BLOCKS_MAX = 128;
+const THINKING_CHARS_MAX = 200_000;
+
+const block = z.looseObject({ type: z.string() });
+const usageFields = z.object({
+  input_tokens: z.number().nullish(),
+  output_tokens: z.number().nullish(),
+  cache_creation_input_tokens: z.number().nullish(),
+  cache_read_input_tokens: z.number().nullish(),
+  output_tokens_details: z.object({ thinking_tokens: z.number().nullish() }).nullish(),
+});
+type UsageFields = z.infer<typeof usageFields>;
+
+const event = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message_start'),
+    message: z.object({ usage: usageFields.nullish() }),
+  }),
+  z.object({ type: z.literal('content_block_start'), index: z.number(), content_block: block }),
+  z.object({ type: z.literal('content_block_delta'), index: z.number(), delta: block }),
+  z.object({ type: z.literal('content_block_stop'), index: z.number() }),
+  z.object({
+    type: z.literal('message_delta'),
+    delta: z.object({ stop_reason: z.string().nullish() }),
+    usage: usageFields.nullish(),
+  }),
+  z.object({ type: z.literal('message_stop') }),
+  z.object({ type: z.literal('ping') }),
+]);
+type Event = z.infer<typeof event>;
+const kinds = new Set(event.options.map(({ shape }) => shape.type.value as string));
+
+const error = z.object({
+  type: z.literal('error'),
+  error: z.object({ type: z.string().nullish(), message: z.string().nullish() }),
+});
+
+export function readAnthropicError(value: unknown): ErrorFacts | undefined {
+  const parsed = error.safeParse(value);
+  return parsed.success ? parsed.data.error : undefined;
+}
+
+type Block = z.infer<typeof block>;
+
+export function createAnthropicAnswer(
+  form: { service: string; model: string },
+  request: LlmRequest,
+): AnswerReader {
+  const draft = new AnswerDraft(request);
+  const blocks = new Map<number, { given: Block; call?: ToolCallDraft }>();
+  let usage: LlmUsage = NO_USAGE;
+  let stopReason: string | undefined;
+  let begun = false;
+  let complete = false;
+
+  function start(index: number, given: Block): string | undefined {
+    if (blocks.size >= BLOCKS_MAX) throw new GatewayError('LLM_MALFORMED', { BLOCKS_MAX });
+    blocks.set(index, { given });
+    if (given.type === 'text') return said(given['text']);
+    if (given.type !== 'tool_use') return undefined;
+    const call = draft.addCall({ id: text(given['id']), name: text(given['name']), arguments: '' });
+    blocks.set(index, { given, call });
+    return '';
+  }
+
+  function said(words: unknown): string | undefined {
+    const speakable = text(words) === '' ? '' : draft.say(text(words));
+    return speakable === '' ? undefined : speakable;
+  }
+
+  function extend(index: number, delta: Block): string | undefined {
+    const current = blocks.get(index);
+    if (current === undefined) throw new GatewayError('LLM_MALFORMED', { index });
+    const { given, call } = current;
+    if (delta.type === 'text_delta') return said(delta['text']);
+    if (delta.type === 'input_json_delta') {
+      if (call === undefined) throw new GatewayError('LLM_MALFORMED', { index });
+      draft.addArguments(call, text(delta['partial_json']));
+    }
+    if (delta.type === 'thinking_delta') append(given, 'thinking', delta['thinking']);
+    if (delta.type === 'signature_delta') append(given, 'signature', delta['signature']);
+    return undefined;
+  }
+
+  function take(given: Event): string | undefined {
+    complete ||= given.type === 'message_stop';
+    switch (given.type) {
+      case 'message_start':
+        usage = usageOf(given.message.usage, usage);
+        return undefined;
+      case 'content_block_start':
+        begun = true;
+        return start(given.index, given.content_block);
+      case 'content_block_delta':
+        return extend(given.index, given.delta);
+      case 'message_delta':
+        stopReason = given.delta.stop_reason ?? stopReason;
+        usage = usageOf(given.usage, usage);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  return {
+    get begun() {
+      return begun;
+    },
+    get finished() {
+      return stopReason !== undefined;
+    },
+    get complete() {
+      return complete;
+    },
+    add(value) {
+      if (!isObject(value)) throw new GatewayError('LLM_MALFORMED', {});
+      // The service adds events without notice.
+      if (!kinds.has(text(value['type']))) return undefined;
+      const parsed = event.safeParse(value);
+      if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
+      return take(parsed.data);
+    },
+    flush: () => draft.flush(),
+    result(newId) {
+      const all = [...blocks.values()];
+      for (const { given, call } of all) {
+        if (call?.arguments === '' && isObject(given['input'])) call.arguments = given['input'];
+      }
+      const thinking = all.map(({ given }) => given).filter(isThinking);
+      const vendor = { service: form.service, family: modelFamily(form.model), data: thinking };
+      const ending = {
+        finish: finishReason(stopReason),
+        reason: stopReason ?? 'none',
+        ...(thinking.length > 0 && { vendor }),
+      };
+      return { ...draft.result(ending, newId), usage };
+    },
+  };
+}
+
+/** The counts are totals: the last one of each is right. */
+function usageOf(given: UsageFields | null | undefined, before: LlmUsage): LlmUsage {
+  if (given === null || given === undefined) return before;
+  const cachedTokens = given.cache_read_input_tokens ?? before.cachedTokens;
+  const cacheWriteTokens = given.cache_creation_input_tokens ?? before.cacheWriteTokens;
+  const uncached = before.promptTokens - before.cachedTokens - before.cacheWriteTokens;
+  return {
+    promptTokens: (given.input_tokens ?? uncached) + cachedTokens + cacheWriteTokens,
+    completionTokens: given.output_tokens ?? before.completionTokens,
+    cachedTokens,
+    cacheWriteTokens,
+    reasoningTokens: given.output_tokens_details?.thinking_tokens ?? before.reasoningTokens,
+  };
+}
+
+function isThinking({ type }: Block): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
+function append(given: Block, field: string, more: unknown): void {
+  given[field] = text(given[field]) + text(more);
+  if (text(given[field]).length <= THINKING_CHARS_MAX) return;
+  throw new GatewayError('LLM_MALFORMED', { THINKING_CHARS_MAX });
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function finishReason(reason: string | undefined): FinishReason {
+  if (reason === 'end_turn' || reason === 'stop_sequence') return 'stop';
+  if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') return 'length';
+  return reason === 'refusal' ? 'refusal' : 'other';
+}

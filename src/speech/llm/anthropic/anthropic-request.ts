@@ -1,0 +1,145 @@
+// The body of a request for Anthropic's Messages: system prompt and tools at the top, roles that alternate, results of
+// tools first in the user's turn, and breakpoints of the prompt cache behind the system prompt and the last turn.
+// Source: Anthropic API reference, "Create a Message"; types of @anthropic-ai/sdk 1.12.
+
+import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
+import { ownVendorData } from '../client/answer-draft.ts';
+import type { Dialect } from '../client/dialect.ts';
+import type { LlmRequest } from '../llm.ts';
+
+/** The service wants a limit; a spoken answer is far shorter. */
+const TOKENS_DEFAULT = 2_048;
+const EPHEMERAL = { type: 'ephemeral' } as const;
+const JSON_ONLY = 'Answer with one JSON object and nothing else.';
+
+interface Family {
+  models: RegExp;
+  without: readonly string[];
+  body: Record<string, unknown>;
+}
+
+/** As little thinking as each family accepts. */
+const FAMILIES: readonly Family[] = [
+  {
+    models: /fable|mythos/,
+    without: ['temperature'],
+    body: { output_config: { effort: 'low' } },
+  },
+  {
+    models: /-(sonnet|opus)-(5|[6-9])|-opus-4-[78]/,
+    without: ['temperature'],
+    body: { thinking: { type: 'disabled' } },
+  },
+  { models: /-haiku-([5-9])/, without: [], body: { thinking: { type: 'disabled' } } },
+];
+
+type Block = { type: string } & Record<string, unknown>;
+interface Turn {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+export interface AnthropicForm {
+  service: string;
+  model: string;
+  /** Fields of the configuration; they override all others. */
+  extra: Record<string, unknown>;
+}
+
+export function requestBody(
+  form: AnthropicForm,
+  request: LlmRequest,
+  dialect: Dialect,
+): Record<string, unknown> {
+  const family = FAMILIES.find(({ models }) => models.test(form.model));
+  const system = systemBlocks(request);
+  const tools = request.tools.length > 0 ? request.tools : toolsOfHistory(request.messages);
+  const wireTools: Record<string, unknown>[] = tools.map(wireTool);
+  const lastTool = wireTools.at(-1);
+  if (system.length === 0 && lastTool !== undefined) lastTool['cache_control'] = EPHEMERAL;
+  const body: Record<string, unknown> = {
+    model: form.model,
+    max_tokens: request.tokensMax ?? TOKENS_DEFAULT,
+    stream: true,
+    ...(system.length > 0 && { system }),
+    messages: turnsOf(form, request.messages),
+    ...(wireTools.length > 0 && { tools: wireTools }),
+    ...(wireTools.length > 0 && request.tools.length === 0 && { tool_choice: { type: 'none' } }),
+    ...(request.temperature !== undefined && { temperature: Math.min(1, request.temperature) }),
+    ...family?.body,
+    ...form.extra,
+  };
+  for (const field of [...(family?.without ?? []), ...dialect.without]) {
+    if (!(field in form.extra)) delete body[field];
+  }
+  return body;
+}
+
+function systemBlocks({ messages, json }: LlmRequest): Block[] {
+  const texts = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  const text = [...texts, ...(json ? [JSON_ONLY] : [])].join('\n\n').trim();
+  return text === '' ? [] : [{ type: 'text', text, cache_control: EPHEMERAL }];
+}
+
+function wireTool({ name, description, parameters }: LlmTool): Record<string, unknown> {
+  return { name, description, input_schema: { type: 'object', ...parameters } };
+}
+
+/** A history with tool calls wants their tools, though none may be called. */
+function toolsOfHistory(messages: readonly LlmMessage[]): LlmTool[] {
+  const calls = messages.flatMap((each) => (each.role === 'assistant' ? each.toolCalls : []));
+  const names = new Set(calls.map(({ name }) => name));
+  return [...names].map((name) => ({ name, description: '', parameters: { type: 'object' } }));
+}
+
+function turnsOf(form: AnthropicForm, messages: readonly LlmMessage[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    if (message.role === 'system') continue;
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = blocksOf(form, message);
+    if (content.length === 0) continue;
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [textBlock('.')] });
+  // Newer models refuse to go on with a turn of their own.
+  if (turns.at(-1)?.role === 'assistant') turns.push({ role: 'user', content: [textBlock('…')] });
+  for (const { content } of turns) content.sort((a, b) => rank(a) - rank(b));
+  const last = turns.at(-1)?.content.at(-1);
+  if (last !== undefined) last['cache_control'] = EPHEMERAL;
+  return turns;
+}
+
+/** Results of tools come first in a turn; the sort keeps the order of all others. */
+function rank({ type }: Block): number {
+  return type === 'tool_result' ? 0 : 1;
+}
+
+function blocksOf(form: AnthropicForm, message: LlmMessage): Block[] {
+  if (message.role === 'tool') {
+    const { callId, content } = message;
+    return [{ type: 'tool_result', tool_use_id: toolId(callId), content }];
+  }
+  const text = message.content.trim();
+  const texts = text === '' ? [] : [textBlock(text)];
+  if (message.role !== 'assistant') return texts;
+  const thinking = ownVendorData(message.vendor, form);
+  return [
+    ...(Array.isArray(thinking) ? thinking : []),
+    ...texts,
+    ...message.toolCalls.map(({ id, name, arguments: input }) => {
+      return { type: 'tool_use', id: toolId(id), name, input };
+    }),
+  ];
+}
+
+/** Ids of other services may have letters that this one refuses. */
+function toolId(id: string): string {
+  return id.replace(/[^\w-]/g, '_');
+}
+
+function textBlock(text: string): Block {
+  return { type: 'text', text };
+}

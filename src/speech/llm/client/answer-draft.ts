@@ -1,0 +1,137 @@
+// The part of an answer that all protocols share: its text without what is no speech, its tool calls, and how it
+// ended.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
+import { isObject, parseJson } from '../../../std/json.ts';
+import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
+import { createUnspokenFilter } from './unspoken-text.ts';
+
+/** Longest text of one answer, with what is not spoken: an hour of speech. */
+const TEXT_CHARS_MAX = 64_000;
+/** Tool calls of one answer; more are a faulty model. */
+const TOOL_CALLS_MAX = 32;
+const ARGUMENT_CHARS_MAX = 1_000_000;
+/** What a service wants back with one answer. */
+const VENDOR_CHARACTERS_MAX = 64_000;
+
+/** A tool call of which more may come. */
+export interface ToolCallDraft {
+  id: string;
+  name: string;
+  /** JSON, or the object where a service gives it. */
+  arguments: string | Record<string, unknown>;
+  vendor?: VendorPart | undefined;
+}
+
+export interface Ending {
+  /** By the service's words; a tool call overrides it. */
+  finish: FinishReason;
+  /** The service's own word. */
+  reason: string;
+  vendor?: VendorPart | undefined;
+}
+
+export class AnswerDraft {
+  readonly calls: ToolCallDraft[] = [];
+  readonly #filter: ReturnType<typeof createUnspokenFilter>;
+  #text = '';
+  #received = 0;
+
+  constructor({ json }: Pick<LlmRequest, 'json'>) {
+    this.#filter = createUnspokenFilter(json ? 'json' : 'speech');
+  }
+
+  /** Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */
+  say(delta: string): string {
+    this.#received += delta.length;
+    if (this.#received > TEXT_CHARS_MAX)
+      throw new GatewayError('LLM_MALFORMED', { TEXT_CHARS_MAX });
+    return this.#take(this.#filter.push(delta));
+  }
+
+  flush(): string {
+    return this.#take(this.#filter.end());
+  }
+
+  #take(speakable: string): string {
+    this.#text += speakable;
+    return speakable;
+  }
+
+  addCall(call: ToolCallDraft): ToolCallDraft {
+    if (this.calls.length >= TOOL_CALLS_MAX)
+      throw new GatewayError('LLM_MALFORMED', { TOOL_CALLS_MAX });
+    this.calls.push(call);
+    return call;
+  }
+
+  addArguments(call: ToolCallDraft, given: string): void {
+    const before = typeof call.arguments === 'string' ? call.arguments : '';
+    call.arguments = before + given;
+    if (call.arguments.length <= ARGUMENT_CHARS_MAX) return;
+    throw new GatewayError('LLM_MALFORMED', { ARGUMENT_CHARS_MAX });
+  }
+
+  /** Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
+  result(
+    ending: Ending,
+    newId: () => string,
+  ): Omit<LlmResponse, 'usage' | 'firstTokenMs' | 'totalMs'> {
+    const given = this.calls.filter((call) => call.name !== '');
+    const toolCalls = given
+      .map((call) => finishCall(call, newId))
+      .filter((call) => call !== undefined);
+    const isWhole = toolCalls.length === given.length;
+    const text = this.#text;
+    const vendor = withinLimit(ending.vendor);
+    if (toolCalls.length > 0 && isWhole) {
+      return { text, toolCalls, finishReason: 'tool_calls', ...(vendor && { vendor }) };
+    }
+    if (text.trim() === '') throw this.#emptyError(ending, isWhole);
+    const finishReason = isWhole ? ending.finish : 'malformed-tool';
+    return { text, toolCalls: [], finishReason, ...(vendor && { vendor }) };
+  }
+
+  #emptyError({ finish, reason }: Ending, isWhole: boolean): GatewayError {
+    if (finish === 'refusal' || finish === 'filtered')
+      return new GatewayError('LLM_REFUSED', { reason });
+    if (finish === 'malformed-tool' || !isWhole || this.#filter.leakedTool) {
+      return new GatewayError('LLM_MALFORMED', { reason: 'unreadable tool call' });
+    }
+    return new GatewayError('LLM_EMPTY', { finish: reason });
+  }
+}
+
+/** Undefined if the arguments cannot be read. */
+function finishCall(call: ToolCallDraft, newId: () => string): LlmToolCall | undefined {
+  const parsed = typeof call.arguments === 'string' ? argumentsOf(call.arguments) : call.arguments;
+  if (!isObject(parsed)) return undefined;
+  const vendor = withinLimit(call.vendor);
+  return { id: call.id || newId(), name: call.name, arguments: parsed, ...(vendor && { vendor }) };
+}
+
+export function argumentsOf(text: string): unknown {
+  const given = text.trim();
+  return given === '' || given === 'null' ? {} : parseJson(given);
+}
+
+function withinLimit(vendor: VendorPart | undefined): VendorPart | undefined {
+  if (vendor === undefined || JSON.stringify(vendor).length > VENDOR_CHARACTERS_MAX)
+    return undefined;
+  return vendor;
+}
+
+/** Models of one family read each other's opaque parts: the name without its date or release. */
+export function modelFamily(model: string): string {
+  return model.replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest|preview.*|exp.*|\d{3})$/, '');
+}
+
+/** The data of an opaque part that this service and model family gave; undefined for any other's. */
+export function ownVendorData(
+  vendor: VendorPart | undefined,
+  own: { service: string; model: string },
+): unknown {
+  const isOwn = vendor?.service === own.service && vendor.family === modelFamily(own.model);
+  return isOwn ? vendor.data : undefined;
+}

@@ -1,0 +1,169 @@
+// The client of all language models, streamed: connection, deadlines, dialect, errors and metrics. A protocol says
+// what the wire looks like. One request per answer and no retry: speech/llm/fallback does that.
+
+import type { Readable } from 'node:stream';
+import type { buildConnector, Dispatcher } from 'undici';
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { modelTokens, serviceFaults, serviceSeconds } from '../../../metrics/metrics.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { parseJson } from '../../../std/json.ts';
+import { faultKindOfError, ServiceFault } from '../../service/service-fault.ts';
+import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from '../llm.ts';
+import { readAnswer } from './answer-stream.ts';
+import { openConnection } from './connection.ts';
+import { adaptDialect, dialectOf } from './dialect.ts';
+import type { ModelProtocol } from './protocol.ts';
+import { type ResponseTimeout, startResponseTimeout } from './response-timeout.ts';
+import { serviceFault } from './service-error.ts';
+
+/** What every client of a language model is given. */
+export interface ModelMeans {
+  clock: Clock;
+  log: Log;
+  /** Opens the connections; default: to any address. */
+  connect?: buildConnector.connector | undefined;
+  /** Default 8 s, 5 s and 60 s. */
+  firstTokenMsMax?: number | undefined;
+  betweenTokensMsMax?: number | undefined;
+  totalMsMax?: number | undefined;
+}
+
+export interface ModelClientOptions extends ModelMeans {
+  /** The service's name in metrics, events and faults: as in the configuration. */
+  service: string;
+  model: string;
+  baseUrl: string;
+  apiKey: string | undefined;
+  protocol: ModelProtocol;
+}
+
+const ERROR_BYTES_MAX = 65_536;
+/** A field with two names and each optional field may be refused once. */
+const ADAPTATIONS_MAX = 4;
+
+export function createModelClient(options: ModelClientOptions): LanguageModel {
+  const { clock, log, model, service, apiKey, protocol } = options;
+  const connection = openConnection(options);
+  const limits = {
+    firstTokenMsMax: options.firstTokenMsMax ?? 8_000,
+    betweenTokensMsMax: options.betweenTokensMsMax ?? 5_000,
+    totalMsMax: options.totalMsMax ?? 60_000,
+  };
+  const dialect = dialectOf(options.baseUrl, model, apiKey);
+  const context = { service, apiKey };
+  let calls = 0;
+
+  /** A fault, unless the request may succeed in another form, which is then stored in the dialect. */
+  async function refusal(
+    response: Dispatcher.ResponseData,
+    attempt: number,
+  ): Promise<ServiceFault | undefined> {
+    const text = await readText(response.body, ERROR_BYTES_MAX);
+    const error = protocol.readError(parseJson(text)) ?? {};
+    const { statusCode: status } = response;
+    const after = response.headers['retry-after'];
+    const retryAfter = Array.isArray(after) ? after[0] : after;
+    const fault = serviceFault(context, error, { status, retryAfter, now: clock.now() });
+    log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
+    const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);
+    const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
+    return mayAdapt && adaptDialect(dialect, said, protocol.dialect) ? undefined : fault;
+  }
+
+  async function open(request: LlmRequest, watch: ResponseTimeout): Promise<Readable> {
+    for (let attempt = 0; ; attempt++) {
+      const body = protocol.body(request, dialect);
+      const response = await connection.post(JSON.stringify(body), watch.signal);
+      if (response.statusCode < 300) return response.body;
+      const fault = await refusal(response, attempt);
+      if (fault !== undefined) throw fault;
+    }
+  }
+
+  async function answer(
+    request: LlmRequest,
+    listener: LlmListener,
+    watch: ResponseTimeout,
+  ): Promise<LlmResponse> {
+    const startedAt = clock.monotonicMs();
+    const reader = protocol.createAnswer(request);
+    let firstTokenMs: number | undefined;
+    const onText = (speakable: string) => {
+      firstTokenMs ??= clock.monotonicMs() - startedAt;
+      if (speakable !== '' && !watch.signal.aborted) listener.onText(speakable);
+    };
+    const body = await open(request, watch);
+    await readAnswer(body, { answer: reader, protocol, context, watch, clock, onText });
+    watch.signal.throwIfAborted();
+    const rest = reader.flush();
+    if (rest !== '') onText(rest);
+    const result = reader.result(() => `call_${++calls}`);
+    const totalMs = clock.monotonicMs() - startedAt;
+    return { ...result, firstTokenMs: firstTokenMs ?? totalMs, totalMs };
+  }
+
+  return {
+    name: service,
+    model,
+    async respond(request, listener, signal) {
+      signal.throwIfAborted();
+      const startedAt = clock.monotonicMs();
+      const watch = startResponseTimeout(clock, limits, signal);
+      try {
+        const given = await answer(request, listener, watch);
+        countAnswer(service, given);
+        return given;
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        const failure = classified(watch.expired ?? error, service);
+        countFailure(service, failure, clock.monotonicMs() - startedAt);
+        throw failure;
+      } finally {
+        watch.stop();
+      }
+    },
+    prepare: connection.prepare,
+    close: connection.close,
+  };
+}
+
+async function readText(body: Readable, bytesMax: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    if (!Buffer.isBuffer(part)) continue;
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= bytesMax) break;
+  }
+  return Buffer.concat(parts).toString('utf8', 0, bytesMax);
+}
+
+function countAnswer(service: string, { usage, firstTokenMs }: LlmResponse): void {
+  serviceSeconds.observe({ kind: 'llm', service, result: 'ok' }, firstTokenMs / 1_000);
+  modelTokens.inc({ service, kind: 'prompt' }, usage.promptTokens);
+  modelTokens.inc({ service, kind: 'completion' }, usage.completionTokens);
+}
+
+function countFailure(service: string, failure: unknown, ms: number): void {
+  const result = codeOf(failure) ?? 'bug';
+  serviceSeconds.observe({ kind: 'llm', service, result }, ms / 1_000);
+  if (!(failure instanceof ServiceFault)) return;
+  serviceFaults.inc({ job: 'llm', service, kind: failure.kind });
+}
+
+/** An error with the service's name in its facts: the network's become faults, other errors (bugs) stay. */
+function classified(error: unknown, service: string): unknown {
+  if (error instanceof ServiceFault) return error;
+  if (codeOf(error) === 'LLM_TIMEOUT' && error instanceof GatewayError) {
+    const what = String(error.facts['what']);
+    return new ServiceFault('llm', service, 'timeout', { detail: `no ${what} in time`, what });
+  }
+  if (error instanceof GatewayError) {
+    return new GatewayError(error.code, { service, ...error.facts }, error.cause);
+  }
+  if (!(error instanceof Error && 'code' in error)) return error;
+  const kind = faultKindOfError(error);
+  return new ServiceFault('llm', service, kind, { detail: String(error.code), cause: error });
+}

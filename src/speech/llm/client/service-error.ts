@@ -1,0 +1,75 @@
+// Classifies the errors of language model services, whatever their shape. The fault has the service's own code and
+// words; the words are for the owner of the call.
+
+import {
+  type FaultKind,
+  faultKindOfStatus,
+  retryAfterMs,
+  ServiceFault,
+} from '../../service/service-fault.ts';
+
+/** What a service says about an error, whatever its shape. */
+export interface ErrorFacts {
+  code?: string | number | null | undefined;
+  type?: string | null | undefined;
+  param?: string | null | undefined;
+  message?: string | null | undefined;
+  /** The wait that the service asks for in the body. */
+  retryAfterMs?: number | undefined;
+}
+
+export interface ErrorContext {
+  service: string;
+  apiKey: string | undefined;
+}
+
+export interface HttpRefusal {
+  status: number;
+  /** The header's value. */
+  retryAfter: string | undefined;
+  /** Wall clock in ms. */
+  now: number;
+}
+
+/** Codes and types of errors. Exhausted money does not recover by waiting; a tool call that the model's own server
+ *  cannot read may be readable in the next answer. */
+const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
+  ['quota', /insufficient_(quota|balance)|billing|payment_required/i],
+  ['protocol', /tool_use_failed|malformed_function_call/i],
+  ['rate', /rate_?limit|too_many_requests|resource_exhausted|\b429\b/i],
+  ['auth', /authentication|unauthenticated|invalid_api_key|api_key_invalid|\b401\b/i],
+  ['forbidden', /permission|\b403\b/i],
+  ['request', /invalid_request|not_found|request_too_large|content_filter|invalid_argument/i],
+];
+
+/** An error with an HTTP status; or one that a server sends within an answer, after status 200. */
+export function serviceFault(
+  { service, apiKey }: ErrorContext,
+  error: ErrorFacts,
+  refusal?: HttpRefusal,
+): ServiceFault {
+  const words = [error.code, error.type].map((each) => String(each ?? ''));
+  const vendorCode = words.find((each) => /^[a-z][\w.-]{1,60}$/i.test(each));
+  const named = KINDS.find(([, pattern]) => pattern.test(words.join(' ')))?.[0];
+  return new ServiceFault('llm', service, kindOf(named, refusal), {
+    detail: error.message ?? vendorCode ?? `status ${refusal?.status ?? 200}`,
+    status: refusal?.status,
+    vendorCode,
+    retryAfterMs: retryAfterMs(refusal?.retryAfter, refusal?.now ?? 0) ?? error.retryAfterMs,
+    redact: apiKey === undefined ? [] : [apiKey],
+  });
+}
+
+function kindOf(named: FaultKind | undefined, refusal: HttpRefusal | undefined): FaultKind {
+  if (refusal === undefined) return named ?? 'overload';
+  const byStatus = kindOfStatus(refusal.status);
+  if (named === 'quota') return named;
+  // 400 is all that some services have: Google for a wrong key, Groq for a broken tool call.
+  return byStatus === 'request' ? (named ?? byStatus) : byStatus;
+}
+
+function kindOfStatus(status: number): FaultKind {
+  // Conflict and too early pass; 498 is Groq's lack of capacity.
+  if (status === 408 || status === 409 || status === 425) return 'overload';
+  return status === 498 ? 'rate' : faultKindOfStatus(status);
+}

@@ -1,0 +1,293 @@
+// Removes what is no speech from a model's text while it streams: reasoning (`<think>`), tool calls that leaked into
+// the text (`<tool_call>`, `<function=…>`, `{"name":…}`), special tokens, tags and code blocks. Text without them
+// passes at once; a piece that may begin one is held until that is decided. The result does not depend on how the
+// text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
+
+export interface UnspokenFilter {
+  /** Returns the new part of the text that may be spoken. */
+  push(delta: string): string;
+  end(): string;
+  /** A tool call was found in the text. */
+  readonly leakedTool: boolean;
+}
+
+/** speech: everything that is no speech goes. json: only reasoning goes, since objects are the answer. */
+export type FilterMode = 'speech' | 'json';
+
+/** A longer tag is text. */
+const TAG_CHARS_MAX = 256;
+/** A code block's first line; a longer one is text. */
+const INFO_CHARS_MAX = 40;
+/** The beginning of an object or of a list of objects, with little white space. */
+const OBJECT = /^(\[\s{0,10})?\{\s{0,10}["']/;
+const OBJECT_BEGIN = /^(\[\s{0,10})?(\{\s{0,10})?$/;
+
+const REASONING = new Set(
+  'think thinking thought thoughts reasoning reflection scratchpad'.split(' '),
+);
+const TOOLS = new Set(
+  'tool_call tool_calls tool_use tool_code tool_response tool_result tool_output tools toolcall function functions function_call function_calls functioncall invoke'.split(
+    ' ',
+  ),
+);
+/** Tags in whose place a pause remains. */
+const PAUSES = /^(br|p|li|ul|ol|div|tr|td|h[1-6]|break|hr)$/;
+/** Languages of code blocks that hold plain text. */
+const PLAIN = /^(|text|txt|plaintext|markdown|md)$/i;
+
+const VALUE = `(?:"[^"<>]*"|'[^'<>]*'|[^<>\\s"']+)`;
+const TAG = new RegExp(
+  `^<(/?)([A-Za-z_][\\w:-]*)(?:=[^<>\\s]*)?(?:\\s+[\\w:-]+\\s*=\\s*${VALUE})*\\s*(/?)>`,
+);
+const TAG_BEGIN = new RegExp(
+  `^</?(?:[A-Za-z_][\\w:-]*(?:=[^<>\\s]*)?(?:\\s+[\\w:-]+\\s*=\\s*${VALUE})*(?:\\s+(?:[\\w:-]+\\s*(?:=\\s*(?:"[^"<>]*|'[^'<>]*)?)?)?)?/?)?$`,
+);
+const COMMENT = /^<!--[\s\S]*?-->/;
+/** Special tokens of chat templates; DeepSeek writes full-width bars. */
+const TOKEN = /^<[|｜]([^<>|｜]{1,80})[|｜]>/;
+const TOKEN_BEGIN = /^<[|｜][^<>|｜]{0,80}[|｜]?$/;
+/** Where the text goes on after a token; '' for not at all. */
+const TOKEN_ENDS = new Map([
+  ['channel', 'final<|message|>'],
+  ['start', 'final<|message|>'],
+  ['start_header_id', '<|end_header_id|>'],
+  ['im_start', '\n'],
+  ['python_tag', ''],
+]);
+
+/** What the held text, which begins with a trigger, turns out to be: not decided yet; a trigger that is text; or
+ *  `take` characters that are replaced by `by`, after which a block may follow. */
+type Finding = 'more' | 'text' | { take: number; by: string; block?: Block };
+
+/** Dropped until `closing` has come; undefined: to the end of the text. 'json': until the brackets are closed. */
+interface Block {
+  closing: RegExp | 'json' | undefined;
+  closingChars: number;
+  isTool: boolean;
+}
+
+export function createUnspokenFilter(mode: FilterMode = 'speech'): UnspokenFilter {
+  const trigger = mode === 'speech' ? /[<{[`]/ : /</;
+  let held = '';
+  let block: Block | undefined;
+  let json = createBracketCount();
+  let spoken = '';
+  let afterDrop = false;
+  let leakedTool = false;
+
+  /** White space around a dropped block is kept once, and not at the beginning. */
+  function say(text: string): string {
+    const lone = afterDrop && (spoken === '' || /\s$/.test(spoken));
+    const said = lone ? text.trimStart() : text;
+    if (said === '') return '';
+    afterDrop = false;
+    spoken = said.slice(-1);
+    return said;
+  }
+
+  function passTrigger(): string {
+    const text = held.slice(0, 1);
+    held = held.slice(1);
+    return say(text);
+  }
+
+  function drop({ take, by, block: next }: Exclude<Finding, string>): string {
+    held = held.slice(take);
+    block = next;
+    json = createBracketCount();
+    leakedTool ||= next?.isTool ?? false;
+    const said = say(by);
+    afterDrop = true;
+    return said;
+  }
+
+  /** Whether the block has ended within the held text. */
+  function skipBlock(current: Block): boolean {
+    const { closing, closingChars } = current;
+    if (closing === 'json') {
+      const end = json.push(held);
+      held = end < 0 ? '' : held.slice(end);
+      return end >= 0;
+    }
+    const found = closing?.exec(held);
+    if (!found) {
+      held = closingChars < 2 ? '' : held.slice(-(closingChars - 1));
+      return false;
+    }
+    held = held.slice(found.index + found[0].length);
+    return true;
+  }
+
+  /** Text up to the next trigger. */
+  function passText(): string {
+    const at = held.search(trigger);
+    const text = at < 0 ? held : held.slice(0, at);
+    held = held.slice(text.length);
+    return say(text);
+  }
+
+  function drain(ended: boolean): string {
+    let out = '';
+    while (held !== '') {
+      if (block !== undefined && !skipBlock(block)) break;
+      block = undefined;
+      out += passText();
+      const finding = held === '' ? 'more' : find(held, mode, ended);
+      if (finding === 'more') break;
+      out += finding === 'text' ? passTrigger() : drop(finding);
+    }
+    return out;
+  }
+
+  return {
+    get leakedTool() {
+      return leakedTool;
+    },
+    push(delta) {
+      held += delta;
+      return drain(false);
+    },
+    end() {
+      const out = drain(true);
+      held = '';
+      return out;
+    },
+  };
+}
+
+function find(held: string, mode: FilterMode, ended: boolean): Finding {
+  const more = ended ? 'text' : 'more';
+  if (held.startsWith('<')) return findTag(held, mode, more);
+  if (held.startsWith('`')) return findCode(held, ended);
+  return findObject(held, more);
+}
+
+function findTag(held: string, mode: FilterMode, more: 'more' | 'text'): Finding {
+  const whole = wholeTag(held, mode);
+  if (whole !== undefined) return whole;
+  if (held.length > TAG_CHARS_MAX) return 'text';
+  if (TOKEN_BEGIN.test(held) || (TAG_BEGIN.test(held) && isCutBlock(held))) {
+    return more === 'more' ? more : { take: held.length, by: '' };
+  }
+  return TAG_BEGIN.test(held) || '<!--'.startsWith(held.slice(0, 4)) ? more : 'text';
+}
+
+function wholeTag(held: string, mode: FilterMode): Finding | undefined {
+  const tag = TAG.exec(held);
+  if (tag !== null) return tag[0].length > TAG_CHARS_MAX ? 'text' : ofTag(tag, mode);
+  const token = TOKEN.exec(held);
+  const comment = COMMENT.exec(held)?.[0];
+  if (token === null && comment === undefined) return undefined;
+  if (mode === 'json') return 'text';
+  if (token !== null) return ofToken(token);
+  const take = comment?.length ?? 0;
+  return take > TAG_CHARS_MAX ? 'text' : { take, by: '' };
+}
+
+/** The text ends within the tag of a block. */
+function isCutBlock(held: string): boolean {
+  const name = plainName(/^<\/?([\w:-]+)/.exec(held)?.[1] ?? '');
+  const isWhole = !/^<\/?[\w:-]+$/.test(held);
+  const names = [...REASONING, ...TOOLS];
+  return names.some((each) => (isWhole ? each === name : name.length > 2 && each.startsWith(name)));
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/^[\w-]+:/, '');
+}
+
+function ofTag(tag: RegExpExecArray, mode: FilterMode): Finding {
+  const [whole, slash, given = '', selfClosed] = tag;
+  const name = plainName(given);
+  const isTool = TOOLS.has(name);
+  if (mode === 'json' && !REASONING.has(name)) return 'text';
+  const finding = { take: whole.length, by: PAUSES.test(name) ? ' ' : '' };
+  if (slash !== '' || selfClosed !== '' || !(isTool || REASONING.has(name))) return finding;
+  return { ...finding, block: untilText(`</${given}>`, isTool) };
+}
+
+function ofToken([whole, given = '']: RegExpExecArray): Finding {
+  const name = given.trim().toLowerCase();
+  const finding = { take: whole.length, by: '' };
+  const begin = /^(.*[_▁])begin$/.exec(name);
+  if (begin !== null) return { ...finding, block: untilText(whole.replace(/begin/i, 'end'), true) };
+  const closing = TOKEN_ENDS.get(name);
+  return closing === undefined
+    ? finding
+    : { ...finding, block: untilText(closing, name === 'python_tag') };
+}
+
+function untilText(text: string, isTool: boolean): Block {
+  if (text === '') return { closing: undefined, closingChars: 0, isTool };
+  const closing = new RegExp(text.replace(/[|\\{}()[\]^$+*?.]/g, '\\$&'), 'i');
+  return { closing, closingChars: text.length, isTool };
+}
+
+/** A code block. Its content is spoken if it is plain text. */
+function findCode(held: string, ended: boolean): Finding {
+  const [ticks = ''] = /^`+/.exec(held) ?? [];
+  if (ticks.length < 3) return ticks.length === held.length && !ended ? 'more' : 'text';
+  const line = /^`{3,}([^\n`]*)(\n|`)?/.exec(held);
+  const info = line?.[1] ?? '';
+  if (info.length > INFO_CHARS_MAX) return { take: ticks.length, by: '' };
+  if (line?.[2] === undefined && !ended) return 'more';
+  if (line?.[2] !== '\n') return { take: ticks.length, by: '' };
+  const finding = { take: line[0].length, by: '' };
+  return PLAIN.test(info.trim())
+    ? finding
+    : { ...finding, block: untilText('```', /tool|json/i.test(info)) };
+}
+
+/** An object, a list of objects, or a marker in square brackets. */
+function findObject(held: string, more: 'more' | 'text'): Finding {
+  if (OBJECT.test(held)) {
+    return { take: 0, by: '', block: { closing: 'json', closingChars: 0, isTool: true } };
+  }
+  if (OBJECT_BEGIN.test(held)) return more;
+  if (held.startsWith('[TOOL_CALLS]')) {
+    return { take: '[TOOL_CALLS]'.length, by: '', block: untilText('', true) };
+  }
+  if (held.startsWith('[THINK]')) {
+    return { take: '[THINK]'.length, by: '', block: untilText('[/THINK]', false) };
+  }
+  if (['[TOOL_CALLS]', '[THINK]'].some((marker) => marker.startsWith(held))) return more;
+  return 'text';
+}
+
+/** Finds the end of an object: the index behind its last bracket, -1 if it does not end in the text so far. */
+function createBracketCount(): { push(text: string): number } {
+  let depth = 0;
+  let quote = '';
+  let escaped = false;
+  /** The first kind of quotes. An object in Python has both kinds; in JSON an apostrophe is text. */
+  let quotes = '';
+
+  function takeQuoted(char: string): void {
+    if (escaped) escaped = false;
+    else if (char === '\\') escaped = true;
+    else if (char === quote) quote = '';
+  }
+
+  /** Whether the last bracket is closed. */
+  function take(char: string): boolean {
+    if (char === '"' || (char === "'" && quotes !== '"')) {
+      quotes ||= char;
+      quote = char;
+    }
+    if (char === '{' || char === '[') depth += 1;
+    if (char !== '}' && char !== ']') return false;
+    depth -= 1;
+    return depth <= 0;
+  }
+
+  return {
+    push(text) {
+      for (let at = 0; at < text.length; at += 1) {
+        const char = text[at] ?? '';
+        if (quote !== '') takeQuoted(char);
+        else if (take(char)) return at + 1;
+      }
+      return -1;
+    },
+  };
+}

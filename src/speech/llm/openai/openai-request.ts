@@ -1,0 +1,125 @@
+// The body of a request for OpenAI-compatible chat completions, in the form that a profile says.
+// Source: OpenAI API reference, "Create chat completion".
+
+import { createHash } from 'node:crypto';
+import type { LlmMessage, LlmTool, LlmToolCall } from '../../../model/llm-message.ts';
+import { isObject } from '../../../std/json.ts';
+import { ownVendorData } from '../client/answer-draft.ts';
+import type { Dialect } from '../client/dialect.ts';
+import type { LlmRequest } from '../llm.ts';
+import type { ModelFamily, OpenAiProfile } from './profiles.ts';
+
+export interface RequestForm {
+  service: string;
+  model: string;
+  profile: OpenAiProfile;
+  /** Of requests that name none. */
+  temperature: number | undefined;
+  /** Fields of the configuration; they override all others. */
+  extra: Record<string, unknown>;
+}
+
+export function requestBody(
+  form: RequestForm,
+  request: LlmRequest,
+  dialect: Dialect,
+): Record<string, unknown> {
+  const { model, profile } = form;
+  const family = profile.families.find(({ models }) => models.test(model));
+  const temperature = temperatureOf(form, request);
+  const body: Record<string, unknown> = {
+    model,
+    messages: wireMessages(form, request.messages),
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(request.tools.length > 0 && { tools: request.tools.map(wireTool) }),
+    ...(temperature !== undefined && { temperature }),
+    ...(request.tokensMax !== undefined && {
+      [tokensField(profile, family, dialect)]: request.tokensMax,
+    }),
+    ...(request.json && { response_format: { type: 'json_object' } }),
+    ...profile.body,
+    ...family?.body,
+    ...form.extra,
+  };
+  for (const field of [...profile.without, ...(family?.without ?? []), ...dialect.without]) {
+    if (!(field in form.extra)) delete body[field];
+  }
+  return body;
+}
+
+function temperatureOf(
+  { profile, temperature }: RequestForm,
+  request: LlmRequest,
+): number | undefined {
+  const wish = request.temperature ?? temperature;
+  if (wish === undefined) return undefined;
+  return Math.min(profile.temperatureMax, Math.max(profile.temperatureMin, wish));
+}
+
+function tokensField(
+  profile: OpenAiProfile,
+  family: ModelFamily | undefined,
+  dialect: Dialect,
+): string {
+  const field = family?.tokensField ?? profile.tokensField;
+  if (!dialect.renamed) return field;
+  return field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+}
+
+function wireMessages(
+  form: RequestForm,
+  messages: readonly LlmMessage[],
+): Record<string, unknown>[] {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  const wire = messages.map((each, index) => wireMessage(form, each, index > lastUser));
+  const last = messages.at(-1)?.role;
+  if (form.profile.endsWithUser && last !== 'user' && last !== 'tool') {
+    wire.push({ role: 'user', content: '…' });
+  }
+  return wire;
+}
+
+/** `isInLoop`: the model goes on after its own tool calls. */
+function wireMessage(
+  form: RequestForm,
+  each: LlmMessage,
+  isInLoop: boolean,
+): Record<string, unknown> {
+  if (each.role === 'tool') {
+    return { role: 'tool', tool_call_id: toolId(form, each.callId), content: each.content };
+  }
+  if (each.role !== 'assistant') return { role: each.role, content: each.content };
+  const kept = ownVendorData(each.vendor, form);
+  const { reasoning_content: reasoning, ...own } = isObject(kept) ? kept : {};
+  const returned =
+    isInLoop && reasoning !== undefined ? { ...own, reasoning_content: reasoning } : own;
+  if (each.toolCalls.length === 0) return { role: 'assistant', content: each.content, ...returned };
+  return {
+    role: 'assistant',
+    content: each.content === '' ? null : each.content,
+    tool_calls: each.toolCalls.map((call) => wireCall(form, call)),
+    ...returned,
+  };
+}
+
+function wireCall(form: RequestForm, call: LlmToolCall): Record<string, unknown> {
+  const kept = ownVendorData(call.vendor, form);
+  return {
+    id: toolId(form, call.id),
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    ...(isObject(kept) ? kept : {}),
+  };
+}
+
+/** Ids of another service, in the form that this one takes. */
+function toolId({ profile }: RequestForm, id: string): string {
+  if (!profile.shortToolIds || /^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
+}
+
+function wireTool(tool: LlmTool): Record<string, unknown> {
+  const { name, description, parameters } = tool;
+  return { type: 'function', function: { name, description, parameters } };
+}

@@ -1,0 +1,28 @@
+// A conversation with tool calls, as the engine keeps it: what a request of every protocol must be able to carry.
+
+import type { LlmMessage } from '../../../src/model/llm-message.ts';
+import type { LlmRequest, LlmResponse } from '../../../src/speech/llm/llm.ts';
+import { ask } from './llm-contract.ts';
+
+/** The request after `answer`, whose tool calls have their results. */
+export function afterTools(answer: Pick<LlmResponse, 'text' | 'toolCalls' | 'vendor'>): LlmRequest {
+  const { text: content, toolCalls, vendor } = answer;
+  // As it is stored between two requests.
+  const stored: LlmMessage = JSON.parse(
+    JSON.stringify({ role: 'assistant', content, toolCalls, vendor }),
+  );
+  const results = toolCalls.map(({ id }): LlmMessage => {
+    return { role: 'tool', callId: id, content: 'It is done.' };
+  });
+  return { ...ask, messages: [...ask.messages, stored, ...results] };
+}
+
+/** Calls that another service made. */
+export const foreignCalls: LlmRequest = afterTools({
+  text: 'One moment.',
+  toolCalls: [
+    { id: 'call_1', name: 'find', arguments: { what: 'a' } },
+    { id: 'functions.find:2', name: 'find', arguments: { what: 'b' } },
+  ],
+  vendor: { service: 'other', family: 'x', data: [{ type: 'thinking', thinking: 'no' }] },
+});
