@@ -28,15 +28,7 @@ export class LanguageModels {
     if (first === undefined) return this.#gateway;
     if (first.provider === 'scripted') return undefined;
     const services = settings.flatMap((each) => (each.provider === 'scripted' ? [] : [each]));
-    const open = () =>
-      openLanguageModel(
-        services.map(({ base_url: baseUrl, api_key: apiKey, model }) => {
-          this.#means.egress.check(baseUrl);
-          const { lookup } = this.#means.egress;
-          return { service: 'openai', baseUrl, apiKey: apiKey ?? undefined, model, lookup };
-        }),
-        this.#means,
-      );
+    const open = () => openLanguageModel(services, this.#means);
     return this.#models.of(services, first.provider, open).service;
   }
 

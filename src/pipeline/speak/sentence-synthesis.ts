@@ -4,6 +4,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
+import { plainSpeech } from '../../speech/tts/plain-speech.ts';
 import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
 import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
@@ -102,7 +103,7 @@ export class SentenceSynthesizer implements Synthesizer {
   }
 
   #queue(utterance: Utterance, piece: string): void {
-    const text = piece.trim();
+    const text = plainSpeech(piece);
     if (!isSpeakable(text)) return;
     if (this.#waiting.length >= WAITING_MAX) {
       this.#listener.onFault(new GatewayError('QUEUE_FULL', { queue: 'of sentences to say' }));

@@ -4,6 +4,7 @@
 import { samplesToMs } from '../../audio/pcm.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
+import { plainSpeech } from '../../speech/tts/plain-speech.ts';
 import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
 import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../speech/tts/tts.ts';
@@ -114,7 +115,7 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 
   #queue(script: Script, piece: string): void {
-    const text = piece.trim();
+    const text = plainSpeech(piece);
     if (!isSpeakable(text)) return;
     if (script.waiting.length >= WAITING_MAX) {
       this.#listener.onFault(new GatewayError('QUEUE_FULL', { queue: 'of sentences to say' }));

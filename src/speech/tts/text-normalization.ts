@@ -13,7 +13,8 @@ const PLAIN_SIGNS: [RegExp, string][] = [
   [/[“”„«»"]/g, ''],
   [/\s*[–—]\s*/g, ', '],
   [/…/g, '. '],
-  // Markdown that a model writes despite its instructions.
+  // The key of a telephone.
+  [/(?<!\S)\*(?=[\s\d.,;:!?]|$)/g, 'star '],
   [/[*_`~|<>[\]{}\\^]+/g, ' '],
   [/^\s*#+\s/gm, ''],
 ];
@@ -38,6 +39,7 @@ export function normalizeText(text: string): string {
     .replace(/(?<![\w$.,])(\+\s?)?\(?\d[\d ().-]{5,}\d(?![\d%]|[.,]\d)/g, sayTelephone)
     .replace(/(?<![\d$.,])\d{6,}(?![\d%]|[.,]\d)/g, spaceDigits)
     .replace(/#\s?(?=\d)/g, 'number ')
+    .replace(/(?<!\S)#(?![^\s.,;:!?])/g, 'pound')
     .replace(/&/g, ' and ')
     .replace(/\+/g, ' plus ')
     .replace(/\s@\s/g, ' at ')

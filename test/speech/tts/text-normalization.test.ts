@@ -16,6 +16,7 @@ describe('spoken form', () => {
     ['I’m “fine” — naïve…', "I'm fine, naive."],
     ['**Bold** and `code`', 'Bold and code'],
     ['A & B, #5', 'A and B, number 5'],
+    ['Press *, *1 or #.', 'Press star , star 1 or pound.'],
   ])('%s is said as %s', (text, said) => {
     expect(normalizeText(text)).toBe(said);
   });

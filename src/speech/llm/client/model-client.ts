@@ -150,7 +150,7 @@ function countFailure(service: string, failure: unknown, ms: number): void {
   const result = codeOf(failure) ?? 'bug';
   serviceSeconds.observe({ kind: 'llm', service, result }, ms / 1_000);
   if (!(failure instanceof ServiceFault)) return;
-  serviceFaults.inc({ job: 'llm', service, kind: failure.kind });
+  serviceFaults.inc({ kind: 'llm', service, fault: failure.kind });
 }
 
 /** An error with the service's name in its facts: the network's become faults, other errors (bugs) stay. */

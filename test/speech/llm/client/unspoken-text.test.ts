@@ -101,7 +101,7 @@ describe('what is no speech', () => {
           expect(spoken(whole.split(''), mode)).toBe(expected);
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -116,7 +116,7 @@ describe('what is no speech', () => {
   });
 
   it('never changes text without brackets and backticks', () => {
-    const text = fc.string({ unit: 'binary' }).filter((each) => !/[<{[`]/.test(each));
+    const text = fc.string().map((each) => each.replace(/[<{[`]/g, ''));
     fc.assert(
       fc.property(text, (whole) => {
         expect(spoken(whole.split(''))).toBe(whole);

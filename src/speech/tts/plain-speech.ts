@@ -1,0 +1,53 @@
+// The words of a sentence without the marks of writing: Markdown, tags, emoji. For every voice; how a voice says
+// numbers, dates and addresses is its own (text-normalization for Flite). What a model writes beside its words is gone
+// before (speech/llm/client/unspoken-text).
+
+/** With what belongs to an emoji: skin tones, joined emoji, keycaps, tags of flags. (c), (R) and TM are words. */
+const EMOJI =
+  /(?:\p{Regional_Indicator}{2}|[0-9#*]\uFE0F?\u20E3|(?![©®™])\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}\u{E0020}-\u{E007F}]*(?:\u200D\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]*)*)/gu;
+
+/** Text without any of these has no marks: most sentences. */
+const MARKED =
+  /[*_`~<>|[\]\\\n#]|^\s*[-+•‣▪●○◦–]|\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20E3/u;
+
+/** In this order. */
+const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
+  [EMOJI, ' '],
+  // Lines without words: of a table, a rule, a code block.
+  [/^[ \t]*\|?[ \t]*:?-{3,}[-:| \t]*$/gm, ''],
+  [/^[ \t]*([-*_][ \t]*){3,}$/gm, ''],
+  [/^[ \t]*`{3,}[^\n]*$/gm, ''],
+  [/`{3,}/g, ' '],
+  [/`([^`\n]*)`/g, '$1'],
+  // Links and images are their texts.
+  [/!?\[([^\][\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+"[^"\n]*")?\)/g, '$1'],
+  [/<\/?[A-Za-z][^<>\n]{0,200}>/g, ' '],
+  // Beginnings of lines: headings, quotes, items of a list.
+  [/^[ \t]*#{1,6}[ \t]+/gm, ''],
+  [/^[ \t]*(?:>[ \t]?)+/gm, ''],
+  [/^[ \t]*(?:[-+•‣▪●○◦–]|\*(?=[ \t]+\S{2}))[ \t]+(?:\[[ xX]\][ \t]+)?/gm, ''],
+  [/^[ \t]*\||\|[ \t]*$/gm, ''],
+  [/[ \t]+\|[ \t]+/g, ', '],
+  [/~~([^~\n]*)~~/g, '$1'],
+  // Emphasis, also where its other end is in another sentence. A lone * is a key.
+  [/(?<!\\)(\*{1,3})(?=[^\s*])([^*\n]*[^\s*\\])\1/g, '$2'],
+  [/\*{2,}/g, ''],
+  [/(?<![^\s("'])\*(?=\p{L})/gu, ''],
+  [/(?<=[\p{L}.!?,])\*(?![^\s.,!?)"'])/gu, ''],
+  [/(?<![\p{L}\p{N}_])_{1,3}(?=[\p{L}\p{N}])/gu, ''],
+  [/(?<=[\p{L}\p{N}.!?,])_{1,3}(?![\p{L}\p{N}_])/gu, ''],
+  [/\\([*_`#~[\]()<>|-])/g, '$1'],
+  // The end of a line is a pause.
+  [/(?<=[\p{L}\p{N}])[ \t]*\n\s*(?=\S)/gu, ', '],
+];
+
+/** The words, trimmed, with single spaces. '' if there is nothing to say. */
+export function plainSpeech(text: string): string {
+  let said = text.replace(/[ \t]{2,}/g, ' ');
+  if (MARKED.test(said)) for (const [mark, plain] of MARKS) said = said.replace(mark, plain);
+  said = said
+    .replace(/\s+/g, ' ')
+    .replace(/ (?=[,.!?;:](?:\s|$))/g, '')
+    .trim();
+  return /[\p{L}\p{N}]|^[*#]/u.test(said) ? said : '';
+}

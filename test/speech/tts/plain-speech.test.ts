@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { plainSpeech } from '../../../src/speech/tts/plain-speech.ts';
+
+describe('words without the marks of writing', () => {
+  it.each([
+    [
+      '**Bold**, *slanted*, ***both*** and __under__ _lines_.',
+      'Bold, slanted, both and under lines.',
+    ],
+    ['**It goes on.', 'It goes on.'],
+    ['and ends here.**', 'and ends here.'],
+    ['*Hello.', 'Hello.'],
+    ['Press * or #.', 'Press * or #.'],
+    ['Press *1 or 5 * 4.', 'Press *1 or 5 * 4.'],
+    ['The file is snake_case_name.', 'The file is snake_case_name.'],
+    ['# Our hours\nMonday to Friday', 'Our hours, Monday to Friday'],
+    ['- milk\n- eggs\n* bread and\n• tea', 'milk, eggs, bread and, tea'],
+    ['- [x] done', 'done'],
+    ['1. First\n2. Second', '1. First, 2. Second'],
+    ['> quoted', 'quoted'],
+    ['See [our page](https://a.example/x_(y)?z=1 "Title") now.', 'See our page now.'],
+    ['![A picture](a.png) Hi', 'A picture Hi'],
+    ['| Day | Time |\n|---|:--:|\n| Monday | 9 |', 'Day, Time, Monday, 9'],
+    ['One\n\n---\n\nTwo', 'One, Two'],
+    ['Say `help` now.', 'Say help now.'],
+    ['```text\nHello\n```', 'Hello'],
+    ['~~No~~ Yes', 'No Yes'],
+    ['<b>Hi</b> <break time="1s"/>there, <emphasis>now</emphasis>.', 'Hi there, now.'],
+    ['Great 👍🏽 job 👩‍👩‍👧! 🇩🇪 1️⃣ ❤️ ok', 'Great job! ok'],
+    ['Call 555-0123 at 9:30 - thanks', 'Call 555-0123 at 9:30 - thanks'],
+    ['Is 3 < 5 and 5 > 3? It costs $5 & 20%.', 'Is 3 < 5 and 5 > 3? It costs $5 & 20%.'],
+    ['Acme® and Co™', 'Acme® and Co™'],
+    ['میخواهم', 'میخواهم'],
+    ['می\u200Cخواهم', 'می\u200Cخواهم'],
+    ['Escaped \\*star\\*', 'Escaped *star*'],
+    ['👍', ''],
+    ['**', ''],
+    ['---', ''],
+    ['...', ''],
+    ['*', '*'],
+  ])('%j is said as %j', (text, said) => {
+    expect(plainSpeech(text)).toBe(said);
+  });
+
+  it('changes nothing but spaces in plain words of any script', () => {
+    const word = fc
+      .stringMatching(/^\p{L}[\p{L}\p{M}\p{N}]*[,.!?;]?$/u)
+      .filter((each) => !/\p{Extended_Pictographic}/u.test(each));
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1 }), (words) => {
+        expect(plainSpeech(words.join(' '))).toBe(words.join(' '));
+      }),
+    );
+  });
+
+  it('takes no longer than its length for repeated marks, and any text', () => {
+    const nasty = [
+      '*a',
+      '[a](',
+      '<a ',
+      '| ',
+      '- ',
+      '`',
+      '_a',
+      '👍',
+      '# ',
+      '\n',
+      '~~',
+      '--- ',
+      '![',
+      '**a* ',
+    ];
+    for (const each of nasty) plainSpeech(each.repeat(4_000 / each.length));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void plainSpeech(any)));
+  });
+});
