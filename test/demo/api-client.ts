@@ -58,6 +58,12 @@ export class ApiClient {
     this.#key = newKey.parse(await this.#ask('POST', '/user/api-keys', { name })).api_key;
   }
 
+  /** Sets the recogniser and the voice of the organization's calls. */
+  async useSpeech(pipeline: { stt: object; tts: object }): Promise<void> {
+    const body = { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
+    await this.#ask('PUT', '/organizations/model-configurations/v2', body);
+  }
+
   async createConfiguration(
     name: string,
     config: Record<string, unknown>,

@@ -1,14 +1,17 @@
 // `npm run demo`: a gateway on its embedded defaults, set up through its HTTP API; a second process that
 // plays the provider; one call in, one call out. Prints what is said, judges what came of it, and exits
 // with 1 unless all is well. `--keep` leaves the gateway running. `--provider ari` holds the calls over a
-// simulated Asterisk, `--ari-url http://user:password@host:port` over a real one.
+// simulated Asterisk, `--ari-url http://user:password@host:port` over a real one. `--services vosk`, `wyoming` or
+// `openai` has a recogniser and a voice in programs of their own, behind that protocol.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '../fakes/free-port.ts';
+import type { Peer } from '../peers/peer.ts';
 import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
+import { demoServices, useServices } from './demo-services.ts';
 import { Gateway } from './gateway.ts';
 import { ProviderLink, type ProviderPlayed } from './provider-link.ts';
 import { inbound, outbound } from './scenario.ts';
@@ -20,10 +23,12 @@ const { values: options } = parseArgs({
     keep: { type: 'boolean', default: false },
     provider: { type: 'string', default: 'twilio' },
     'ari-url': { type: 'string', default: '' },
+    services: { type: 'string', default: 'embedded' },
   },
 });
 const keep = options.keep;
 const played = playedBy(options.provider, options['ari-url']);
+const services = demoServices(options.services);
 const model = Boolean(process.env['OPENAI_BASE_URL'] || process.env['OPENAI_API_KEY']);
 const folder = resolve('demo-output', new Date().toISOString().slice(0, 19).replaceAll(':', ''));
 
@@ -53,11 +58,15 @@ async function main(): Promise<void> {
 async function holdCalls(gateway: Gateway, recogniser: boolean): Promise<string[]> {
   const faults: string[] = [];
   let provider: ProviderLink | undefined;
+  let peers: Peer[] = [];
   try {
     const link = await ProviderLink.start(gateway.url, recogniser, played);
     provider = link.provider;
     const api = new ApiClient(gateway.url, await gateway.firstKey());
     const agents = await setUp(api, link.apiUrl, played.name);
+    peers = await useServices(api, services);
+    if (peers.length > 0)
+      console.log(`Recogniser and voice are programs of their own, over ${services}.`);
     const onLine: CallMeans['onLine'] = (line) => console.log(formatLine(line));
     const means = { api, provider, agents, recogniser, model, onLine };
     heading(`${inbound.callerNumber} calls ${inbound.agentName}`);
@@ -67,6 +76,7 @@ async function holdCalls(gateway: Gateway, recogniser: boolean): Promise<string[
   } catch (error) {
     faults.push(`the demo did not finish: ${String(error)}`);
   } finally {
+    for (const peer of peers) await peer.stop();
     provider?.stop();
   }
   return faults;
