@@ -45,6 +45,8 @@ const TEXT = z.strictObject({
   pronunciation_dict_id: z.string().optional(),
 });
 type Text = z.infer<typeof TEXT>;
+/** Ours, and that of the vendor's own SDK. */
+const VERSIONS = ['2026-03-01', '2026-08-14'];
 const CANCEL = z.strictObject({ context_id: z.string(), cancel: z.literal(true) });
 
 export async function startCartesia(options: {
@@ -56,9 +58,9 @@ export async function startCartesia(options: {
   const service = await startSocketService({
     refuse: ({ headers, url }) => {
       if (server.faults.refuse !== undefined) return server.faults.refuse;
-      if (headers['x-api-key'] !== key)
-        return { status: 401, body: '{"message":"Invalid API key"}' };
-      if (headers['cartesia-version'] !== '2026-03-01') {
+      const given = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '');
+      if (given !== key) return { status: 401, body: '{"message":"Invalid API key"}' };
+      if (!VERSIONS.includes(String(headers['cartesia-version']))) {
         return { status: 400, body: '{"message":"Unknown version"}' };
       }
       return url === '/tts/websocket' ? undefined : { status: 404, body: 'Not found' };
@@ -97,10 +99,9 @@ export async function startCartesia(options: {
         format: 'ulaw8',
         faults: server.faults,
         onPiece(piece) {
-          const chunk = { type: 'chunk', data: piece.audio.toString('base64') };
-          const messages = orderOf(server.faults, timesOf(piece), { ...chunk, done: false });
-          for (const message of messages.now)
-            send({ ...message, context_id: id, status_code: 206 });
+          const chunk = { type: 'chunk', data: piece.audio.toString('base64'), step_time: 1 };
+          const messages = orderOf(server.faults, timesOf(piece), chunk);
+          for (const message of messages.now) send({ ...message, ...partOf(id) });
           late.push(...messages.late);
         },
         onFailure(failure) {
@@ -121,8 +122,8 @@ export async function startCartesia(options: {
           record.state = 'done';
           open.delete(id);
           over.add(id);
-          for (const times of late) send({ ...(times as object), context_id: id });
-          send({ type: 'flush_done', context_id: id, flush_done: true, status_code: 206 });
+          for (const times of late) send({ ...(times as object), ...partOf(id) });
+          send({ type: 'flush_done', ...partOf(id), flush_done: true, flush_id: 1 });
           send({ type: 'done', context_id: id, done: true, status_code: 200 });
         },
       });
@@ -175,6 +176,8 @@ function orderOf({ words = 'with' }: VoiceFaults, times: Typed, chunk: Typed) {
   if (words === 'after') return { now: [chunk], late: [times] };
   return { now: words === 'before' ? [times, chunk] : [chunk, times], late: [] };
 }
+
+const partOf = (id: string) => ({ context_id: id, status_code: 206, done: false });
 
 /** Seconds from the begin of the context. */
 function timesOf({ words }: VoicePiece): Typed {

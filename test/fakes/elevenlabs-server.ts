@@ -205,9 +205,7 @@ class Context {
     const alignment = alignmentOf(piece, server.faults);
     const audio = piece.audio.toString('base64');
     const { id: contextId } = this.record;
-    socket.send(
-      JSON.stringify({ audio, contextId, isFinal: null, alignment, normalizedAlignment: null }),
-    );
+    socket.send(JSON.stringify({ audio, contextId, alignment, normalizedAlignment: null }));
   }
 }
 

@@ -52,13 +52,17 @@ export function data(value: unknown): string {
   return `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
 }
 
+const HEAD = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 1_700_000_000,
+  model: 'test-model',
+};
+
 /** A chunk with `delta`, in the shape of the real server. */
 export function chunk(delta: Record<string, unknown>, finishReason: string | null = null): string {
   return data({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1_700_000_000,
-    model: 'test-model',
+    ...HEAD,
     choices: [{ index: 0, delta, finish_reason: finishReason }],
   });
 }
@@ -67,6 +71,7 @@ export const DONE = data('[DONE]');
 
 export function usage(promptTokens: number, completionTokens: number, cachedTokens = 0): string {
   return data({
+    ...HEAD,
     choices: [],
     usage: {
       prompt_tokens: promptTokens,

@@ -18,6 +18,8 @@ import {
   usage,
 } from '../../../fakes/openai-server.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
+import type { RecordedRequest } from '../../../fakes/scripted-server.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 
 const KEY = 'sk-test-do-not-show';
@@ -76,6 +78,33 @@ describe('openai', () => {
   afterEach(async () => {
     await model.close();
     await server.close();
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    const sdk = sdkRequest('openai/chat-completions');
+    const { baseUrl } = server;
+    const own = createOpenAi({ baseUrl, apiKey: KEY, model: 'gpt-test', clock, log: quiet.log });
+    server.script(says('Ok.'));
+    const day = { type: 'object', properties: { day: { type: 'string' } } };
+    await own.respond(
+      {
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Which day?' },
+        ],
+        tools: [{ name: 'book', description: 'Books a visit.', parameters: day }],
+        temperature: undefined,
+        tokensMax: undefined,
+        json: false,
+      },
+      listener,
+      never,
+    );
+    await own.close();
+    const [{ path: url, headers, body }] = server.requests as [RecordedRequest];
+    const names = ['authorization', 'content-type'];
+    const sent = { key: KEY, headers: names, messages: [body] };
+    expect(capturedRequest({ url, headers }, sent)).toEqual(sdk);
   });
 
   it('sends what the interface asks for, in the wire form', async () => {

@@ -4,6 +4,7 @@ import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { type CartesiaServer, startCartesia } from '../../../fakes/cartesia-server.ts';
 import { serviceMeans } from '../../../fakes/service-means.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
 import { streamingContract } from '../streaming-contract.ts';
 
@@ -97,5 +98,21 @@ describe('Cartesia', () => {
     next.stream.end();
     await vi.waitFor(() => expect(next.heard.end).toBe('done'));
     expect(fake.connections).toHaveLength(1);
+  });
+
+  it('sends what the vendor’s own SDK sends, with the key in a header of its own', async () => {
+    const { fake, say } = await setUp({ noAudio: true }, { language: 'de', model: 'sonic-3.5' });
+    const { stream } = say('Guten Tag,');
+    stream.end();
+    stream.cancel();
+    await vi.waitFor(() => expect(fake.contexts[0]?.state).toBe('cancelled'));
+    const [connection] = fake.connections;
+    const messages = connection?.texts.map((text) => JSON.parse(text)) ?? [];
+    const request = connection?.request ?? { headers: {} };
+    const sdk = sdkRequest('cartesia/tts-websocket');
+    expect(capturedRequest(request, { key: 'key-1234', headers: [], messages })).toEqual({
+      ...sdk,
+      headers: {},
+    });
   });
 });

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../../../src/std/clock.ts';
 import { type ElevenLabsFaults, startElevenLabs } from '../../../fakes/elevenlabs-server.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/service-means.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
 import { streamingContract } from '../streaming-contract.ts';
 
@@ -160,5 +161,18 @@ describe('ElevenLabs', () => {
     stream.push('There it is.');
     stream.end();
     await vi.waitFor(() => expect(heard.end).toBe('done'));
+  });
+
+  it('sends the messages that the vendor’s own SDK writes', async () => {
+    const { fake, say } = await setUp();
+    const { heard, stream } = say('Guten Tag.');
+    stream.end();
+    await vi.waitFor(() => expect(heard.ends).toEqual(['done']));
+    const request = fake.connections[0]?.request ?? { headers: {} };
+    const messages = messagesOf(fake);
+    const options = { key: 'key-1234', headers: ['xi-api-key'], messages };
+    const sdk = sdkRequest('elevenlabs/multi-stream-input');
+    const sent = capturedRequest(request, options);
+    expect([sent.headers, sent.messages]).toEqual([sdk.headers, sdk.messages]);
   });
 });
