@@ -77,6 +77,7 @@ export async function startApiProcess(
       store,
       providers: examinedByWorker(providers, workers),
       llm,
+      models: deps.models,
       egress,
       live: events.live,
       callService: new WorkerRouter({ store, providers, workers }),

@@ -5,6 +5,7 @@ import type { Api } from '../api/http/api-deps.ts';
 import { EventStreams, STREAM_LIFE_MS } from '../api/http/event-streams.ts';
 import { buildServer, type ServerDeps } from '../api/server.ts';
 import type { LiveWatchers } from '../call/log/live-watchers.ts';
+import type { LanguageModelSource } from '../call/setup/call-services.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { metricsText } from '../metrics/exposition.ts';
@@ -36,11 +37,13 @@ export interface ApiParts
   store: StoreHandle;
   providers: Providers;
   llm: LanguageModel | undefined;
+  /** Of organizations. */
+  models: LanguageModelSource;
   live: LiveWatchers;
 }
 
 export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api> {
-  const { store, providers, llm, live, figures, ...rest } = parts;
+  const { store, providers, llm, models, live, figures, ...rest } = parts;
   return buildServer({
     ...rest,
     figures: metricsOf(config, figures),
@@ -56,7 +59,10 @@ export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api
       tokenHours: config.tokenHours,
     }),
     streams: new EventStreams({ clock, live, lifeMs: STREAM_LIFE_MS }),
-    writer: new WorkflowGenerator({ llm, clock }),
+    writer: new WorkflowGenerator({
+      modelOf: (organizationId) => models.languageModelOf({ organizationId, configurations: {} }),
+      clock,
+    }),
     log,
     clock,
     random,

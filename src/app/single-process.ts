@@ -31,7 +31,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   store.onReentered = () => void control.endTakenCalls(store);
   const jobs = new BackgroundJobs(
     config,
-    { ...callDeps, ...callDeps.http, llm: speech.llm, store },
+    { ...callDeps, ...callDeps.http, models: callDeps.services.speech, store },
     control.campaignCalls,
   );
   callDeps.closing.onCompleted = () => jobs.noteCompleted();
@@ -54,6 +54,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       store,
       providers,
       llm: speech.llm,
+      models: callDeps.services.speech,
       egress,
       live: callDeps.events.live,
       callService: control,

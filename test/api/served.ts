@@ -127,7 +127,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
         clock,
         log: test.log,
       }),
-      writer: new WorkflowGenerator({ llm: undefined, clock }),
+      writer: new WorkflowGenerator({ modelOf: () => Promise.resolve(undefined), clock }),
       log: test.log,
       clock,
       random: systemRandom,

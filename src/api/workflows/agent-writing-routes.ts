@@ -31,20 +31,21 @@ export function agentWritingRoutes(api: Api, deps: AgentWritingDeps): void {
         operationId: 'writeWorkflow',
         summary: 'Write an agent',
         description:
-          'Creates an agent from a description in plain words, by the language model of the gateway.',
+          'Creates an agent from a description in plain words, by the language model of the organization.',
         body: wish,
         response: { 200: workflowOut, ...faults('AGENT_WRITER_UNAVAILABLE', 'AGENT_NOT_WRITTEN') },
       },
     },
     async (request) => {
       const { call_type, use_case, activity_description } = request.body;
-      const definition = await deps.writer.generate({
+      const owner = principalOf(request);
+      const { organizationId } = owner;
+      const description = {
         callType: call_type,
         useCase: use_case,
         activity: activity_description,
-      });
-      const owner = principalOf(request);
-      const { organizationId } = owner;
+      };
+      const definition = await deps.writer.generate(description, organizationId);
       const place = { organizationId, workflowId: null };
       const content = await storableDefinition(deps, definition, place);
       const { workflow, version } = await deps.store.workflows.create(owner, {

@@ -78,8 +78,9 @@ async function attempt(
     await store.afterworks.finish(work.runId, []);
     return false;
   }
-  const { definition } = version;
-  const areReviewed = await review(deps, { work, run, definition }, stop);
+  const { definition, configurations } = version;
+  const reviewing = { work, run, definition, configurations };
+  const areReviewed = await review(deps, reviewing, stop);
   if (!areReviewed) {
     await store.afterworks.postpone(run.id, REVIEW_AGAIN_MS);
     return false;
@@ -91,12 +92,13 @@ interface Reviewing {
   work: PostCallJob;
   run: Run;
   definition: WorkflowDefinition;
+  configurations: Record<string, unknown>;
 }
 
 /** False if a review failed and should be repeated. */
 async function review(
   deps: PostCallJobDeps,
-  { work, run, definition }: Reviewing,
+  { work, run, definition, configurations }: Reviewing,
   stop: AbortSignal,
 ): Promise<boolean> {
   const open = reviewsOf(definition).filter((each) => {
@@ -110,7 +112,7 @@ async function review(
   const deadline = deadlineSignal(deps.clock, REVIEWS_MS, 'reviews', stop);
   const { signal } = deadline;
   try {
-    const call = { run, definition, events };
+    const call = { run, definition, configurations, events };
     let areAll = true;
     for (const each of open) {
       const look = () => reviewCall(deps, each, call, { isLast, now, signal });

@@ -1,4 +1,4 @@
-// Selects the language model of a review: the gateway's, or one that the node names with a key of its own.
+// Selects the language model of a review: that of its call, or one that the node names with a key of its own.
 
 import type { Log } from '../../log.ts';
 import { type LlmServiceSettings, llmServices } from '../../model/speech-services/llm.ts';
@@ -8,6 +8,7 @@ import { openLanguageModel } from '../../speech/llm/registry.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts';
 import type { GuardedHttp } from '../http/guarded-http.ts';
+import type { LanguageModelSource, SpeechOwner } from '../setup/call-services.ts';
 
 /** The model of a review whose node says `default`, by the node's `qa_provider`. None of them is announced to end. */
 const usual = new Map([
@@ -18,8 +19,7 @@ const usual = new Map([
 ]);
 
 export interface ReviewModelDeps {
-  /** The gateway's model; undefined if it has none. */
-  llm: LanguageModel | undefined;
+  models: LanguageModelSource;
   clock: Clock;
   log: Log;
   outside: Pick<GuardedHttp, 'check' | 'connect'>;
@@ -29,12 +29,14 @@ const { openai, openrouter, anthropic, azure, openai_compatible } = llmServices;
 const reviewServices = { openai, openrouter, anthropic, azure, openai_compatible };
 
 /** Undefined without a model. Call `close` when the review is over. Throws OUTSIDE_FORBIDDEN. */
-export function reviewModel(
+export async function reviewModel(
   deps: ReviewModelDeps,
   review: ReviewNodeSettings,
-): { model: LanguageModel; close: () => Promise<void> } | undefined {
-  const { llm, clock, log } = deps;
+  owner: SpeechOwner,
+): Promise<{ model: LanguageModel; close: () => Promise<void> } | undefined> {
+  const { models, clock, log } = deps;
   if (review.usesGatewayModel) {
+    const llm = await models.languageModelOf(owner);
     return llm === undefined ? undefined : { model: llm, close: () => Promise.resolve() };
   }
   const settings = settingsOf(review);

@@ -23,6 +23,8 @@ const TOKENS_MAX = 2_000;
 export interface ReviewedCall {
   run: Run;
   definition: WorkflowDefinition;
+  /** Of the version that ran. */
+  configurations: Record<string, unknown>;
   events: readonly CallEvent[];
 }
 
@@ -58,7 +60,9 @@ export async function reviewCall(
   if (reason !== undefined) return bare({ skipped: true, reason });
   const parts = partsOf(call.events);
   if (parts.length === 0) return bare({ node_results: {}, model: null, error: 'no_transcript' });
-  const opened = reviewModel(deps, review);
+  const { organizationId } = call.run;
+  const { configurations } = call;
+  const opened = await reviewModel(deps, review, { organizationId, configurations });
   if (opened === undefined) return bare({ skipped: true, reason: 'no_model' });
   const { model } = opened;
   try {

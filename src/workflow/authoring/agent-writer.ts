@@ -1,4 +1,4 @@
-// Writes an agent from a plain description with the gateway's language model: asks for a definition, validates it
+// Writes an agent from a plain description with the organization's language model: asks for a definition, validates it
 // as publishing would, and asks once more with the list of faults.
 // Source: contract §5.1 (`POST /workflow/create/template`).
 
@@ -32,19 +32,21 @@ export interface WorkflowDescription {
   activity: string;
 }
 
+/** The language model of an organization; undefined: its requests are refused. */
+type ModelOf = (organizationId: string) => Promise<LanguageModel | undefined>;
+
 export class WorkflowGenerator {
-  readonly #model: LanguageModel | undefined;
+  readonly #modelOf: ModelOf;
   readonly #clock: Clock;
 
-  /** `llm` undefined: every request is refused. */
-  constructor({ llm, clock }: { llm: LanguageModel | undefined; clock: Clock }) {
-    this.#model = llm;
+  constructor({ modelOf, clock }: { modelOf: ModelOf; clock: Clock }) {
+    this.#modelOf = modelOf;
     this.#clock = clock;
   }
 
   /** A valid definition. Throws AGENT_WRITER_UNAVAILABLE, AGENT_NOT_WRITTEN. */
-  async generate(wish: WorkflowDescription): Promise<WorkflowDefinition> {
-    const model = this.#model;
+  async generate(wish: WorkflowDescription, organizationId: string): Promise<WorkflowDefinition> {
+    const model = await this.#modelOf(organizationId);
     if (model === undefined) throw new GatewayError('AGENT_WRITER_UNAVAILABLE');
     const deadline = deadlineSignal(this.#clock, WRITE_MS_MAX, 'writing an agent');
     try {

@@ -10,7 +10,9 @@ const path = '/api/v1/workflow/create/template';
 
 describe('with a language model', () => {
   const llm = new ReviewerModel();
-  const { call, ok } = withApi(({ clock }) => ({ writer: new WorkflowGenerator({ llm, clock }) }));
+  const { call, ok } = withApi(({ clock }) => ({
+    writer: new WorkflowGenerator({ modelOf: () => Promise.resolve(llm), clock }),
+  }));
 
   it('an agent is written, stored and published', async () => {
     llm.answers = [JSON.stringify(smallWorkflow)];

@@ -6,6 +6,7 @@ import { PostCallDispatcher } from '../../../src/call/after/post-call-dispatcher
 import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Run } from '../../../src/model/run.ts';
+import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import type { Data } from '../../workflow/definitions.ts';
@@ -67,7 +68,7 @@ function afterCall(): PostCallDispatcher {
   const made = new PostCallDispatcher({
     ...deps,
     ...deps.http,
-    llm: model,
+    models: gatewayModel(model),
   });
   running.push(made);
   return made;

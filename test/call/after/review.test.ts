@@ -12,6 +12,7 @@ import type { Run } from '../../../src/model/run.ts';
 import { reviewsOf } from '../../../src/workflow/graph/post-call-nodes.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { type Data, definition, start } from '../../workflow/definitions.ts';
@@ -82,6 +83,7 @@ function call(more: { run?: Partial<Run>; events?: CallEvent[] } = {}) {
   return {
     run: { ...run, ...more.run },
     definition: definition(nodes),
+    configurations: {},
     events: more.events ?? talk,
   };
 }
@@ -93,7 +95,12 @@ function reviewNode(data: Data = {}, id = 'qa1') {
 }
 
 function deps(llm?: ReviewerModel) {
-  return { llm, clock, log: quietLog().log, outside: createGuardedHttp(openSignUpEgress()) };
+  return {
+    models: gatewayModel(llm),
+    clock,
+    log: quietLog().log,
+    outside: createGuardedHttp(openSignUpEgress()),
+  };
 }
 
 const attempt = { isLast: false, now: 0, signal: new AbortController().signal };

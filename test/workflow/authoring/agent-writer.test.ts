@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { readDefinition, WorkflowGenerator } from '../../../src/workflow/authoring/agent-writer.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 
 const wish = { callType: 'inbound', useCase: 'A bakery', activity: 'Takes orders.' } as const;
@@ -27,7 +27,11 @@ const setUp = (...answers: ReviewerModel['answers']) => {
   const llm = new ReviewerModel();
   llm.answers = answers;
   const clock = new FakeClock();
-  return { llm, clock, writer: new WorkflowGenerator({ llm, clock }) };
+  return {
+    llm,
+    clock,
+    writer: new WorkflowGenerator({ modelOf: () => Promise.resolve(llm), clock }),
+  };
 };
 const failure = (work: Promise<unknown>) =>
   work.then(
@@ -38,7 +42,7 @@ const failure = (work: Promise<unknown>) =>
 describe('writing an agent', () => {
   it('tells the model the node types and the wish, and gives what it drew', async () => {
     const { llm, writer } = setUp(JSON.stringify(whole));
-    const definition = await writer.generate(wish);
+    const definition = await writer.generate(wish, '1');
     expect(definition.nodes.map(({ position, data }) => [position, data])).toEqual([
       [
         { x: 0, y: 0 },
@@ -62,7 +66,7 @@ describe('writing an agent', () => {
 
   it('asks once more, saying what was wrong', async () => {
     const { llm, writer } = setUp(JSON.stringify(broken), JSON.stringify(whole));
-    expect((await writer.generate(wish)).edges).toHaveLength(1);
+    expect((await writer.generate(wish, '1')).edges).toHaveLength(1);
     const messages = llm.requests[1]?.messages ?? [];
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[3]?.content).toContain('End Call must have at least 1 incoming edge(s)');
@@ -74,7 +78,7 @@ describe('writing an agent', () => {
     ['not a definition', '{"nodes": "many"}', /nodes/],
   ])('gives up on an answer that is %s', async (_what, answer, reason) => {
     const { llm, writer } = setUp(answer);
-    const error = await failure(writer.generate(wish));
+    const error = await failure(writer.generate(wish, '1'));
     expect(codeOf(error)).toBe('AGENT_NOT_WRITTEN');
     expect(String(error)).toMatch(reason);
     expect(llm.requests).toHaveLength(2);
@@ -82,20 +86,24 @@ describe('writing an agent', () => {
 
   it('fails with the model', async () => {
     const { llm, writer } = setUp(new GatewayError('LLM_RATE'));
-    expect(codeOf(await failure(writer.generate(wish)))).toBe('AGENT_NOT_WRITTEN');
+    expect(codeOf(await failure(writer.generate(wish, '1')))).toBe('AGENT_NOT_WRITTEN');
     expect(llm.requests).toHaveLength(1);
   });
 
   it('does not wait for ever', async () => {
     const { clock, writer } = setUp('hang');
-    const writing = failure(writer.generate(wish));
+    const writing = failure(writer.generate(wish, '1'));
+    await settle();
     clock.advance(120_000);
     expect(codeOf(await writing)).toBe('AGENT_NOT_WRITTEN');
   });
 
   it('needs a model', async () => {
-    const writer = new WorkflowGenerator({ llm: undefined, clock: new FakeClock() });
-    const error = await failure(writer.generate(wish));
+    const writer = new WorkflowGenerator({
+      modelOf: () => Promise.resolve(undefined),
+      clock: new FakeClock(),
+    });
+    const error = await failure(writer.generate(wish, '1'));
     expect(codeOf(error)).toBe('AGENT_WRITER_UNAVAILABLE');
     expect(String(error)).toContain('OPENAI_API_KEY');
   });
