@@ -1,7 +1,7 @@
 // Data exchanged with a language model: messages, functions, calls. Shared by the workflow engine, which composes
 // them, and speech/llm, which sends them.
 
-/** What a service wants back with its own answer, such as signed reasoning: data that nobody else reads. It is
+/** What a service wants back with its own answer, such as signed reasoning: data that only the service reads. It is
  *  returned untouched to the same service and model family, and left out for any other. */
 export interface VendorPart {
   service: string;

@@ -44,7 +44,7 @@ export function lowerThreadPriority(): void {
   lowerThisThread(SERVING_STEPS);
 }
 
-/** For a thread with long work that nobody waits for by the millisecond: it runs in what others leave. */
+/** For a thread with long work and no deadline in milliseconds: it runs in the time that other threads leave. */
 export function yieldToAllThreads(): void {
   lowerThisThread(ASIDE_STEPS);
 }

@@ -15,7 +15,7 @@ export interface SpeechPlan {
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
-   *  Set by the owner of the call; undefined: nobody is told. */
+   *  The session sets it, and writes them into the call's log; undefined: they are logged nowhere. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 

@@ -146,7 +146,7 @@ export class FairRoom {
     }
   }
 
-  /** Undefined if nobody waits who may begin. */
+  /** Undefined if no waiting request may begin. */
   #nextName(): string | undefined {
     let next: string | undefined;
     for (const name of this.#lines.keys()) {

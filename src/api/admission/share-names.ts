@@ -20,7 +20,7 @@ export class ShareNames {
     return organization ?? `address ${clientName(request.ip)}`;
   }
 
-  /** A request was answered: whose key it has is known then, or that it is nobody's. */
+  /** A request was answered: the check of its key is known then, and the organization of a valid one. */
   learn(request: FastifyRequest): void {
     const key = keyOf(request);
     if (key === undefined) return;

@@ -59,8 +59,9 @@ export class ProviderEvents {
     this.#deps = deps;
   }
 
-  /** Finds the run's call and verifies the request. Undefined if the request is signed, but by nobody who has that
-   *  run. Throws WEBHOOK_SIGNATURE, whether there is such a run or not: ids tell nothing to who has no secret. */
+  /** Finds the run's call and verifies the request. Undefined if the request is signed by an account that
+   *  does not own that run. Throws WEBHOOK_SIGNATURE, whether there is such a run or not: the answer to an
+   *  unsigned request reveals no id. */
   async verify(
     name: ProviderName,
     runId: string,

@@ -133,7 +133,7 @@ const openAiCompatible = z
       .enum(['json', 'verbose_json'])
       .default('json')
       .describe(
-        'verbose_json has times, and what tells speech from noise; not every server has it.',
+        'verbose_json has times, and the probability that there is no speech; not every server has it.',
       ),
     sample_rate: z.union([z.literal(8_000), z.literal(16_000)]).default(8_000),
     ...openAiLike,

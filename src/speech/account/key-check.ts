@@ -18,7 +18,7 @@ export interface ServiceToCheck {
 }
 
 export interface ServiceVerdict {
-  /** `ok`: accepted; `refused`: the service refuses the key; `unverified`: nobody knows. */
+  /** `ok`: accepted; `refused`: the service refuses the key; `unverified`: the check gave no answer about the key. */
   verdict: 'ok' | 'refused' | 'unverified';
   /** Why, with the service's words and without secrets; empty if it is `ok`. */
   message: string;
@@ -56,7 +56,7 @@ export async function checkServices(
 interface Means extends CheckMeans {
   /** Ends the requests. */
   signal: AbortSignal;
-  /** Nobody waits for the verdicts any more. */
+  /** The client no longer waits for the results. */
   parent: AbortSignal;
   allowance: { left: number };
 }

@@ -50,7 +50,7 @@ export interface VendorSocketListener {
   onReady?(): void;
   onText(text: string): void;
   onBinary?(bytes: Buffer): void;
-  /** Exactly once unless `close` came first. A close of the service is a fault as well: nobody asked for it. */
+  /** Exactly once unless `close` came first. A close by the service is a fault as well: the gateway did not ask for it. */
   onFault(fault: ServiceFault): void;
 }
 

@@ -113,7 +113,7 @@ async function deliver(
     if (count > SAMPLES_MAX) throw http.fault('protocol', 'speech without an end');
     if (samples.length > 0) listener.onAudio(samples);
   };
-  const late = (): void => controller.abort(http.fault('timeout', 'the audio stands still'));
+  const late = (): void => controller.abort(http.fault('timeout', 'the audio stopped'));
   let timer = means.clock.after(CHUNK_MS_MAX, late);
   try {
     for await (const chunk of answer.body) {
@@ -125,7 +125,7 @@ async function deliver(
   } finally {
     timer.cancel();
   }
-  // A text with letters and without audio would be silence that nobody notices.
+  // A text with letters and without audio would be silence without a fault.
   if (count === 0) throw http.fault(silence.kind, silence.detail);
 }
 

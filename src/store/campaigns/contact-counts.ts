@@ -17,7 +17,7 @@ export class CampaignCountsCache {
   readonly #context: Database;
   /** The least recently used first. */
   readonly #kept = new Map<string, CampaignCounts>();
-  /** Counts that have not begun: whoever asks meanwhile gets the same one. */
+  /** Counts that have not begun, by the campaigns' ids: requests for the same campaigns share one. */
   readonly #next = new Map<string, Promise<Map<string, CampaignCounts>>>();
   readonly #running = new Map<string, Promise<unknown>>();
 

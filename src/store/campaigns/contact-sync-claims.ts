@@ -94,7 +94,7 @@ export async function waitForFile(context: StoreContext, id: string): Promise<bo
 export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
   const now = new Date(context.clock.now());
-  // Whoever reads the file, too, adds none that are not stored by now.
+  // Another process that reads the same file adds no contacts that are not stored by now.
   const stored = await contactsStored(context, id);
   const nothing = logged(context, {
     event: 'completed',

@@ -133,7 +133,7 @@ export class FallbackRecognizer implements Recognizer {
     this.#session.mark(mark);
   }
 
-  /** Where a new session begins when nobody speaks. */
+  /** Where a new session begins while there is no speech. */
   #pause(): number {
     return this.#ring.written - BEFORE_SAMPLES;
   }
@@ -277,7 +277,7 @@ export class FallbackRecognizer implements Recognizer {
   // Faults.
 
   /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
-   *  that is silent too, the audio has no words. Returns false if there is nobody to ask. */
+   *  that is silent too, the audio has no words. Returns false if no session or service is left. */
   #silent(detail: string): boolean {
     const { services } = this.#options;
     const next = this.#watchdog.silences > 1 ? this.#next() : this.#index;

@@ -59,7 +59,7 @@ export class SpeechWatchdog {
     this.silences = 0;
   }
 
-  /** Nobody waits for words. */
+  /** No words are due. */
   stop(): void {
     this.#isSpeaking = false;
     this.#cancel();

@@ -1,4 +1,4 @@
-// What a transcription service answered, as words: without what its model invents where nobody speaks.
+// What a transcription service answered, as words: without what its model invents where there is no speech.
 // Source: OpenAI's `verbose_json`, and the same of faster-whisper and whisper.cpp.
 
 import { isObject } from '../../../std/json.ts';
@@ -10,7 +10,7 @@ const LOG_PROBABILITY = -1;
 /** What whisper models learnt from films: they write it for a cough or a click. */
 const INVENTED =
   /^(you|(thanks|thank you)( so much)? for watching|please subscribe|amara\.?org)$|subtitles by|subtitled by|transcribed by|untertitel|sous-titr|subtítulos|amara\.org/u;
-/** Nobody says these within so short a voice. */
+/** Texts that are too long for so short a voice. */
 const SHORT_VOICE_MS = 1_000;
 const WORDS_MAX = 2_000;
 const TEXT_CHARACTERS_MAX = 10_000;

@@ -131,7 +131,7 @@ export class WyomingSpeech {
     this.#connection.fail('protocol', detail);
   }
 
-  /** A text with letters and without audio would be silence that nobody notices. */
+  /** A text with letters and without audio would be silence without a fault. */
   #end(): void {
     if (this.#samples === 0) {
       this.#fail('no audio for a text');

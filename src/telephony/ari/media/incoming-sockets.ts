@@ -60,7 +60,7 @@ export class IncomingSockets {
     let isFirst = true;
     return {
       onText: (message) => {
-        // What follows a refusal in the same read is nobody's.
+        // After a refusal, further messages of the same read have no listener.
         if (isFirst) listener = this.#identify(socket, message, onAccepted);
         isFirst = false;
         listener?.onText(message);
