@@ -161,6 +161,15 @@ const body = z.discriminatedUnion('type', [
     code: z.string(),
     message: z.string(),
     fatal: z.boolean(),
+    /** Of a speech service whose owner must change a key, an account or a setting. */
+    service: z
+      .object({
+        job: z.enum(['llm', 'tts', 'stt']),
+        name: z.string(),
+        kind: z.string(),
+        detail: z.string(),
+      })
+      .optional(),
   }),
   /** A text chat was rewound: the events between `toSeq` and this one no longer count. */
   z.object({ type: z.literal('chat.rewound'), toSeq: z.number() }),

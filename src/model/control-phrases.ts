@@ -1,157 +1,21 @@
 // Short phrases that control a conversation in any agent: acknowledgements that are no turn, phrases that always
-// interrupt, yes and no, goodbye. By language; English first. No recognition and no policy here.
+// interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists. No recognition and no
+// policy here.
 
-export type PhraseKind = 'backchannel' | 'stop' | 'yes' | 'no' | 'goodbye';
+import {
+  BACKCHANNELS,
+  ENGLISH_ANSWERS,
+  POLITE_WORDS,
+  STOPS,
+  WAITS,
+} from './control-phrase-lists.ts';
 
-const english: Record<PhraseKind, readonly string[]> = {
-  backchannel: [
-    'mhm',
-    'mm',
-    'mmm',
-    'mm hmm',
-    'uh huh',
-    'uhuh',
-    'uh',
-    'um',
-    'hmm',
-    'hm',
-    'ah',
-    'aha',
-    'oh',
-    'ok',
-    'okay',
-    'right',
-    'i see',
-    'got it',
-    'yeah',
-    'yep',
-    'sure',
-    'alright',
-    'all right',
-    'really',
-    'wow',
-    'great',
-    'good',
-    'cool',
-    'nice',
-    'oh okay',
-    'oh i see',
-    'go on',
-    'of course',
-  ],
-  stop: [
-    'stop',
-    'stop it',
-    'stop talking',
-    'please stop',
-    'wait',
-    'wait a minute',
-    'wait a second',
-    'wait please',
-    'hold on',
-    'hang on',
-    'one moment',
-    'just a moment',
-    'one second',
-    'no',
-    'nope',
-    'no no',
-    'no wait',
-    'actually',
-    'excuse me',
-    'sorry',
-    'pardon',
-    'quiet',
-    'enough',
-    'cancel',
-    'hello',
-    'be quiet',
-    'shut up',
-    'let me speak',
-    'listen',
-  ],
-  yes: [
-    'yes',
-    'yes please',
-    'yes i do',
-    'yes i am',
-    'yes it is',
-    'yes that is right',
-    "yes that's right",
-    'yeah',
-    'yep',
-    'yup',
-    'sure',
-    'of course',
-    'certainly',
-    'absolutely',
-    'definitely',
-    'correct',
-    'that is correct',
-    "that's correct",
-    'that is right',
-    "that's right",
-    'right',
-    'exactly',
-    'okay',
-    'ok',
-    'please do',
-    'sounds good',
-    'i do',
-    'i agree',
-    'affirmative',
-    'confirm',
-    'confirmed',
-  ],
-  no: [
-    'no',
-    'no thank you',
-    'no thanks',
-    'no i do not',
-    "no i don't",
-    'no it is not',
-    "no it isn't",
-    'nope',
-    'nah',
-    'not really',
-    'not now',
-    'not today',
-    'never',
-    'wrong',
-    'that is wrong',
-    "that's wrong",
-    'incorrect',
-    'that is not right',
-    "that's not right",
-    'that is not correct',
-    "that's not correct",
-    'no way',
-    'negative',
-    "i don't",
-    'i do not',
-  ],
-  goodbye: [
-    'goodbye',
-    'good bye',
-    'bye',
-    'bye bye',
-    'bye now',
-    'see you',
-    'see you later',
-    'talk to you later',
-    'hang up',
-    'have a good day',
-    'have a nice day',
-    'have a great day',
-    "that's all",
-    'that is all',
-  ],
-};
-
-const byLanguage: Record<string, Record<PhraseKind, readonly string[]>> = { en: english };
+export type AnswerKind = keyof typeof ENGLISH_ANSWERS;
 
 /** An acknowledgement has at most this many words; longer texts are turns. */
 const BACKCHANNEL_WORDS_MAX = 4;
+/** A longer text that has such a phrase is a turn. */
+const WAIT_WORDS_MAX = 7;
 
 /** Lower case, words and apostrophes only, single spaces. */
 export function plainWords(text: string): string {
@@ -162,43 +26,68 @@ export function plainWords(text: string): string {
     .trim();
 }
 
-/** The phrases of a kind; English for a language that has no list. `language` as in `en-US`. */
-export function phrasesOf(kind: PhraseKind, language = 'en'): readonly string[] {
-  const lists = byLanguage[language.slice(0, 2).toLowerCase()] ?? english;
-  return lists[kind];
+/** The English phrases of an answer. */
+export function phrasesOf(kind: AnswerKind): readonly string[] {
+  return ENGLISH_ANSWERS[kind];
 }
 
 /** Whether the text is only an acknowledgement ("mhm", "okay, yeah") that should not stop the agent and is no
- *  turn. Do not use it where a yes is expected: "yeah" is one. */
-export function isBackchannel(text: string, language = 'en'): boolean {
+ *  turn. Where the agent has just asked, "yeah" is an answer: the caller of this function must know. `language` as in
+ *  `en-US`; all languages if it is not known. */
+export function isBackchannel(text: string, language?: string): boolean {
   const words = plainWords(text).split(' ');
   if (words[0] === '' || words.length > BACKCHANNEL_WORDS_MAX) return false;
-  return isMadeOf(words, phrasesOf('backchannel', language));
+  return listsOf(BACKCHANNELS, language).some((phrases) => isMadeOf(words, phrases));
 }
 
 /** Whether further words may turn the text into an acknowledgement ("of", "okay got"). */
-export function isBackchannelPrefix(text: string, language = 'en'): boolean {
+export function isBackchannelPrefix(text: string, language?: string): boolean {
   const words = plainWords(text).split(' ');
   if (words[0] === '' || words.length >= BACKCHANNEL_WORDS_MAX) return false;
-  const phrases = phrasesOf('backchannel', language);
-  return words.some((_word, index) => {
-    const begun = `${words.slice(index).join(' ')} `;
-    return (
-      isMadeOf(words.slice(0, index), phrases) && phrases.some((each) => each.startsWith(begun))
-    );
-  });
+  return listsOf(BACKCHANNELS, language).some((phrases) =>
+    words.some((_word, index) => {
+      const begun = `${words.slice(index).join(' ')} `;
+      return (
+        isMadeOf(words.slice(0, index), phrases) && phrases.some((each) => each.startsWith(begun))
+      );
+    }),
+  );
 }
 
 /** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */
-export function isStopWord(text: string, language = 'en'): boolean {
+export function isStopWord(text: string, language?: string): boolean {
   const plain = `${plainWords(text)} `;
-  return phrasesOf('stop', language).some((phrase) => plain.startsWith(`${phrase} `));
+  if (isWaitPhrase(text, language)) return true;
+  return [STOPS, WAITS].some((lists) =>
+    listsOf(lists, language).some((phrases) =>
+      phrases.some((phrase) => plain.startsWith(`${phrase} `)),
+    ),
+  );
+}
+
+/** Whether the whole text asks the agent to be silent for a while ("hold on", "wait a minute, please"). */
+export function isWaitPhrase(text: string, language?: string): boolean {
+  const words = plainWords(text).split(' ');
+  if (words[0] === '' || words.length > WAIT_WORDS_MAX) return false;
+  return listsOf(WAITS, language).some((phrases) => {
+    const asks = phrases.some((phrase) => ` ${words.join(' ')} `.includes(` ${phrase} `));
+    return asks && isMadeOf(words, [...phrases, ...POLITE_WORDS]);
+  });
 }
 
 /** Whether the text contains a goodbye. */
-export function isGoodbye(text: string, language = 'en'): boolean {
+export function isGoodbye(text: string): boolean {
   const plain = ` ${plainWords(text)} `;
-  return phrasesOf('goodbye', language).some((phrase) => plain.includes(` ${phrase} `));
+  return phrasesOf('goodbye').some((phrase) => plain.includes(` ${phrase} `));
+}
+
+/** One language's list, or all lists: which languages a caller speaks is seldom known. */
+function listsOf(
+  lists: Record<string, readonly string[]>,
+  language: string | undefined,
+): readonly (readonly string[])[] {
+  const own = language === undefined ? undefined : lists[language.slice(0, 2).toLowerCase()];
+  return own === undefined ? Object.values(lists) : [own];
 }
 
 /** Whether the words are a sequence of whole phrases. */

@@ -55,6 +55,17 @@ export const workflowConfigurations = z.looseObject({
   call_ending_warning_text: z.string().max(1_000).default(''),
   /** Seconds of silence before the agent asks whether the caller is there. */
   max_user_idle_timeout: z.number().min(1).max(600).default(10),
+  /** Seconds that the caller waits in silence before the agent says that it takes a moment; 0: it does not. */
+  filler_delay_seconds: z.union([z.literal(0), z.number().min(0.5).max(10)]).default(2),
+  /** What it says then, one of them in turn, with template variables. Empty: lines of the engine in `agent_language`. */
+  filler_phrases: z.array(z.string().trim().min(1).max(200)).max(10).default([]),
+  /** Whether a soft tone sounds while the caller waits on. */
+  waiting_tone_enabled: z.boolean().default(true),
+  /** BCP 47. The language of the engine's own lines, such as apologies; English if it has none in this language. */
+  agent_language: z
+    .string()
+    .regex(/^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/)
+    .default('en'),
   turn_start_strategy: z.enum(['default', 'min_words', 'provisional_vad']).default('default'),
   turn_start_min_words: z.int().min(1).max(20).default(3),
   provisional_vad_pause_secs: z.number().min(0.1).max(10).default(1.5),

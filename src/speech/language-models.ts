@@ -2,17 +2,26 @@
 // recogniser and no voice.
 
 import type { LlmSettings } from '../model/speech-services/speech-settings.ts';
+import { createFallback } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
-import { openLanguageModel } from './llm/registry.ts';
+import { openModel } from './llm/registry.ts';
 import { ServiceCache } from './service/service-cache.ts';
+import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 
+interface FaultListeners {
+  /** A permanent fault, once for each service. */
+  onPermanentFault?: (fault: ServiceFault) => void;
+  /** The same, of earlier calls. */
+  onKnownFault?: (fault: ServiceFault) => void;
+}
+
 export class LanguageModels {
   readonly #gateway: LanguageModel | undefined;
   readonly #means: Means;
-  readonly #models: ServiceCache<LanguageModel | undefined>;
+  readonly #models: ServiceCache<LanguageModel>;
 
   /** `gateway`: for organizations without settings. It is not behind the models of the others: it is at the operator's
    *  expense. */
@@ -22,14 +31,28 @@ export class LanguageModels {
     this.#models = new ServiceCache(means.clock);
   }
 
-  /** Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
-  of(settings: readonly LlmSettings[]): LanguageModel | undefined {
+  /** The models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
+  of(
+    settings: readonly LlmSettings[],
+    { onPermanentFault, onKnownFault }: FaultListeners = {},
+  ): LanguageModel | undefined {
     const [first] = settings;
     if (first === undefined) return this.#gateway;
     if (first.provider === 'scripted') return undefined;
-    const services = settings.flatMap((each) => (each.provider === 'scripted' ? [] : [each]));
-    const open = () => openLanguageModel(services, this.#means);
-    return this.#models.of(services, first.provider, open).service;
+    const models = settings.flatMap((each) => (each.provider === 'scripted' ? [] : [each]));
+    const services = models.map((each, index) => {
+      const hasNext = index + 1 < models.length;
+      const open = () => openModel(each, hasNext, this.#means);
+      const { service: model, circuit } = this.#models.of(
+        { ...each, hasNext },
+        each.provider,
+        open,
+      );
+      if (circuit.permanentFault !== undefined) onKnownFault?.(circuit.permanentFault);
+      return { model, circuit };
+    });
+    const { clock, log } = this.#means;
+    return createFallback({ services, clock, log, onPermanentFault });
   }
 
   async close(): Promise<void> {

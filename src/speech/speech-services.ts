@@ -1,21 +1,27 @@
 // The speech services of a process: makes the plan of each call from its settings. Calls with the same settings share
 // clients and circuit breakers; behind an organization's services are the embedded ones.
 
+import { GatewayError } from '../errors/gateway-error.ts';
 import type {
+  LlmSettings,
   SpeechSettings,
   SttSettings,
   TtsSettings,
 } from '../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from './language-models.ts';
+import type { LanguageModel } from './llm/llm.ts';
 import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
-import type { SpeechPlan } from './speech-plan.ts';
+import type { PlannedSpeech, SpeechPlan } from './speech-plan.ts';
+import type { SttFallbackService } from './stt/fallback/fallback-recognizer.ts';
 import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import { createSttFallback } from './stt/stt-fallback.ts';
 import { createTtsService } from './tts/registry.ts';
+import type { TtsFallbackService } from './tts/service-line.ts';
+import { serviceVoice } from './tts/service-voice.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 import { createTtsFallback } from './tts/tts-fallback.ts';
 
@@ -26,34 +32,47 @@ export interface SpeechServicesOptions {
   means: ServiceMeans;
 }
 
+/** One call's plan in the making. */
+interface Planning {
+  faults: GatewayError[];
+  onPermanentFault: (fault: ServiceFault) => void;
+}
+
 export class SpeechServices {
   readonly models: LanguageModels;
   readonly #gateway: SpeechServicesOptions['gateway'];
   readonly #means: ServiceMeans;
   readonly #stt: ServiceCache<SpeechToText>;
   readonly #tts: ServiceCache<TextToSpeech>;
-  /** Of the embedded services, which are the last in every line. */
-  readonly #embedded: CircuitBreaker;
+  /** The embedded services, each with its circuit. */
+  readonly #embeddedStt: SttFallbackService | undefined;
+  readonly #embeddedTts: TtsFallbackService;
 
   constructor({ gateway, models, means }: SpeechServicesOptions) {
     const { clock } = means;
+    const { stt, tts, voice } = gateway;
+    const circuitOf = (service: string) => new CircuitBreaker({ clock, service });
     this.models = models;
     this.#gateway = gateway;
     this.#means = means;
     this.#stt = new ServiceCache(clock);
     this.#tts = new ServiceCache(clock);
-    this.#embedded = new CircuitBreaker({ clock, service: 'embedded' });
+    this.#embeddedStt = stt && { service: stt, circuit: circuitOf(stt.name) };
+    this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
   }
 
-  /** Throws OUTSIDE_FORBIDDEN. */
-  plan({ stt, tts, llm }: SpeechSettings): SpeechPlan {
+  /** Never throws: a service that cannot be used is left out and is one of the faults, as is one whose fault an earlier
+   *  call met and that lasts. */
+  plan({ stt, tts, llm }: SpeechSettings): PlannedSpeech {
+    const faults: GatewayError[] = [];
     const onPermanentFault = (fault: ServiceFault): void => plan.onPermanentFault?.(fault);
+    const planning = { faults, onPermanentFault };
     const plan: SpeechPlan = {
-      stt: this.#recognizer(stt),
-      ...this.#synthesizer(tts, onPermanentFault),
-      llm: this.models.of(llm),
+      stt: this.#recognizer(stt, planning),
+      ...this.#synthesizer(tts, planning),
+      llm: this.#languageModel(llm, planning),
     };
-    return plan;
+    return { plan, faults };
   }
 
   async close(): Promise<void> {
@@ -63,39 +82,79 @@ export class SpeechServices {
     this.#means.warm.close();
   }
 
-  #recognizer(settings: readonly SttSettings[]): SpeechToText | undefined {
+  #recognizer(
+    settings: readonly SttSettings[],
+    { faults, onPermanentFault }: Planning,
+  ): SpeechToText | undefined {
     const { clock, log } = this.#means;
-    const { stt: embedded } = this.#gateway;
+    const embedded = this.#embeddedStt;
     const services = settings.flatMap((each) => {
-      if (each.provider === 'pocketsphinx') return [];
-      return [this.#stt.of(each, each.provider, () => createSttService(each, this.#means))];
+      if (each.provider === 'pocketsphinx') return embedded === undefined ? [] : [embedded];
+      const open = () => createSttService(each, this.#means);
+      return usable(faults, () => this.#stt.of(each, each.provider, open));
     });
-    if (services.length === 0) return embedded;
-    if (embedded !== undefined) services.push({ service: embedded, circuit: this.#embedded });
-    return createSttFallback({ services, clock, log });
+    if (embedded !== undefined && !services.includes(embedded)) services.push(embedded);
+    noteKnownFaults(services, faults);
+    if (services.every((each) => each === embedded)) return embedded?.service;
+    return createSttFallback({ services, clock, log, onPermanentFault });
   }
 
   #synthesizer(
     settings: readonly TtsSettings[],
-    onPermanentFault: (fault: ServiceFault) => void,
+    { faults, onPermanentFault }: Planning,
   ): Pick<SpeechPlan, 'tts' | 'voice'> {
     const { clock, log } = this.#means;
-    const { tts: embedded, voice } = this.#gateway;
-    const [first] = settings;
-    if (first === undefined) return { tts: embedded, voice };
-    const services = settings.flatMap((each) => {
-      if (each.provider === 'flite') return [];
-      return [this.#tts.of(each, each.provider, () => createTtsService(each, this.#means))];
+    const services = settings.flatMap((each): TtsFallbackService[] => {
+      if (each.provider === 'flite') return [{ ...this.#embeddedTts, voice: each.voice }];
+      const open = () => serviceVoice(createTtsService(each, this.#means));
+      return usable(faults, () => this.#tts.of(each, each.provider, open));
     });
-    const flite = settings.find((each) => each.provider === 'flite');
-    if (services.length === 0) return { tts: embedded, voice: flite?.voice ?? voice };
-    const last = { service: embedded, circuit: this.#embedded, voice: flite?.voice ?? voice };
-    const tts = createTtsFallback({
-      services: [...services, last],
-      clock,
-      log,
-      onPermanentFault,
-    });
+    const isEmbedded = ({ circuit }: TtsFallbackService) => circuit === this.#embeddedTts.circuit;
+    if (!services.some(isEmbedded)) services.push(this.#embeddedTts);
+    noteKnownFaults(services, faults);
+    const [first] = services;
+    if (first !== undefined && services.every(isEmbedded)) {
+      return { tts: first.service, voice: first.voice };
+    }
+    const tts = createTtsFallback({ services, clock, log, onPermanentFault });
     return { tts, voice: undefined };
   }
+
+  #languageModel(
+    settings: readonly LlmSettings[],
+    { faults, onPermanentFault }: Planning,
+  ): LanguageModel | undefined {
+    const onKnownFault = (fault: ServiceFault): void => void faults.push(fault);
+    const [found = { model: this.models.of([]) }] = usable(faults, () => ({
+      model: this.models.of(settings, { onPermanentFault, onKnownFault }),
+    }));
+    return found.model;
+  }
+}
+
+/** What `open` makes, or nothing and a fault. */
+function usable<Service>(faults: GatewayError[], open: () => Service): Service[] {
+  try {
+    return [open()];
+  } catch (error) {
+    faults.push(settingsFaultOf(error));
+    return [];
+  }
+}
+
+/** Faults of earlier calls that last: this call's service is another one, and its owner learns why. */
+function noteKnownFaults(
+  services: readonly { circuit: CircuitBreaker }[],
+  faults: GatewayError[],
+): void {
+  for (const { circuit } of services) {
+    if (circuit.permanentFault !== undefined) faults.push(circuit.permanentFault);
+  }
+}
+
+/** An error of the settings of speech services, with a stable code. */
+export function settingsFaultOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const facts = { section: 'all', reason: 'unexpected' };
+  return new GatewayError('SPEECH_SETTINGS_INVALID', facts, error);
 }

@@ -9,6 +9,8 @@ import type { Random } from '../std/random.ts';
 export interface MediaTokenStore {
   /** A new token for the run; an earlier one becomes void. Throws QUEUE_FULL. */
   issue(runId: string, ttlMs: number): string;
+  /** The run's unused token, good for `ttlMs` from now; a new one if it has none. Throws QUEUE_FULL. */
+  reissue(runId: string, ttlMs: number): string;
   /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the right one
    *  valid. */
   redeem(runId: string, token: string): boolean;
@@ -75,6 +77,14 @@ export function createMediaTokens(options: {
       const token = newToken();
       issued.set(runId, { token, untilMs: clock.monotonicMs() + ttlMs });
       return token.toString();
+    },
+
+    reissue(runId, ttlMs) {
+      const known = issued.get(runId);
+      const nowMs = clock.monotonicMs();
+      if (known === undefined || known.untilMs <= nowMs) return this.issue(runId, ttlMs);
+      known.untilMs = nowMs + ttlMs;
+      return known.token.toString();
     },
 
     isDue(runId, token) {

@@ -30,7 +30,7 @@ type Evict = () => void;
 
 export class UnadmittedSockets {
   readonly #isPbx: (client: string) => boolean;
-  readonly #strangers: FairBudget;
+  readonly #others: FairBudget;
   readonly #pbxs: FairBudget;
 
   constructor({ limits, isPbx = () => false }: UnadmittedOptions = {}) {
@@ -39,19 +39,19 @@ export class UnadmittedSockets {
       ...limits,
     };
     this.#isPbx = isPbx;
-    this.#strangers = new FairBudget(socketsMax, socketsOfClientMax);
+    this.#others = new FairBudget(socketsMax, socketsOfClientMax);
     this.#pbxs = new FairBudget(socketsOfPbxsMax, socketsOfPbxsMax);
   }
 
   get size(): number {
-    return this.#strangers.size + this.#pbxs.size;
+    return this.#others.size + this.#pbxs.size;
   }
 
   /** Counts a socket from `address` until the function that it returns is called. `evict` ends the socket: room is
    *  needed for another. It is not called after that. */
   enter(address: string, evict: Evict): () => void {
     const client = clientName(address);
-    const budget = this.#isPbx(client) ? this.#pbxs : this.#strangers;
+    const budget = this.#isPbx(client) ? this.#pbxs : this.#others;
     return budget.enter(client, evict);
   }
 }

@@ -5,7 +5,7 @@ import {
   isBackchannelPrefix,
   isGoodbye,
   isStopWord,
-  phrasesOf,
+  isWaitPhrase,
   plainWords,
 } from '../../src/model/control-phrases.ts';
 
@@ -52,9 +52,33 @@ describe('phrases', () => {
     );
   });
 
-  it('falls back to English for other languages', () => {
-    expect(phrasesOf('yes', 'xx-YY')).toBe(phrasesOf('yes'));
+  it.each(['Sí, claro.', 'ach so', "Ah oui, d'accord", 'va bene', 'Tá bom'])(
+    '%s acknowledges in whatever language',
+    (text) => {
+      expect(isBackchannel(text)).toBe(true);
+    },
+  );
+
+  it('goes by one language where that is known', () => {
+    expect(isBackchannel('claro', 'es-ES')).toBe(true);
+    expect(isBackchannel('claro', 'de')).toBe(false);
+    expect(isBackchannel('claro', 'xx-YY')).toBe(true);
   });
+
+  it.each(['Stop!', 'Wait a minute, please.', 'oh, hold on', 'Einen Moment bitte', 'Attendez.'])(
+    '%s asks the agent to wait',
+    (text) => {
+      expect(isWaitPhrase(text)).toBe(true);
+      expect(isStopWord(text)).toBe(true);
+    },
+  );
+
+  it.each(['', 'please', 'stop my subscription', 'i can wait', 'no'])(
+    '"%s" does not ask the agent to wait',
+    (text) => {
+      expect(isWaitPhrase(text)).toBe(false);
+    },
+  );
 });
 
 describe('words that are still coming', () => {

@@ -85,7 +85,7 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     expect(heard.join()).toBe('one,twothree,four,five');
   });
 
-  it('brings the last words, then its end, as Node tells it', async () => {
+  it('delivers the last data, then its end, as Node does', async () => {
     const { direct, socket, peer, heard, ends } = await pair();
     direct.setBatched(true);
     peer.end('bye');
@@ -101,7 +101,7 @@ describe.runIf(compiler !== undefined)('a connection that compiled code reads an
     await expect.poll(() => ends).toEqual(['end', 'close']);
   });
 
-  it('tells of a connection that was torn down', async () => {
+  it('reports a connection that was reset', async () => {
     const { direct, socket, peer, ends } = await pair();
     socket.on('end', () => socket.end());
     direct.setBatched(true);

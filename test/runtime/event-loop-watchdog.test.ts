@@ -41,7 +41,7 @@ function guarded(
 }
 
 describe('the event loop watchdog', { timeout: 60_000 }, () => {
-  it('kills a process whose event loop stands still, and says so', async () => {
+  it('kills a process with a blocked event loop, and logs it', async () => {
     const { signal, said } = await guarded('await rest(500); stand(20_000); process.exit(0);');
     expect(signal).toBe('SIGKILL');
     expect(said).toMatch(/^tested: undefined\n/);

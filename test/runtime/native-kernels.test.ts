@@ -129,7 +129,7 @@ describe('the committed kernels', () => {
 });
 
 describe('the gauge', () => {
-  it('tells which build is in use', async () => {
+  it('reports which build is in use', async () => {
     const files = { 'silero-v6-8k.bin': weights, 'kernels.wasm': kernels };
     expect(loadVad(new FakeClock(), [folder(files)]).kernel).toBe('wasm');
     expect((await kernelInUse.get()).values).toEqual([

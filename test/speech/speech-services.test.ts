@@ -1,21 +1,31 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../src/egress/egress-rule.ts';
+import { OPEN_SPEECH } from '../../src/model/expected-input.ts';
 import { llmServices } from '../../src/model/speech-services/llm.ts';
 import type { SttSettings, TtsSettings } from '../../src/model/speech-services/speech-settings.ts';
 import { sttServices } from '../../src/model/speech-services/stt.ts';
 import { ttsServices } from '../../src/model/speech-services/tts.ts';
 import { LanguageModels } from '../../src/speech/language-models.ts';
+import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { WarmConnections } from '../../src/speech/service/warm-connections.ts';
 import { SpeechServices } from '../../src/speech/speech-services.ts';
+import type { RecognizerListener } from '../../src/speech/stt/stt.ts';
+import { startDeepgramServer } from '../fakes/deepgram-server.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
 
-const deepgram = (apiKey: string): SttSettings =>
-  sttServices.deepgram.parse({ provider: 'deepgram', api_key: apiKey });
+const deepgram = (apiKey: string, more: { base_url?: string } = {}): SttSettings =>
+  sttServices.deepgram.parse({ provider: 'deepgram', api_key: apiKey, ...more });
 const elevenlabs = (apiKey: string): TtsSettings =>
   ttsServices.elevenlabs.parse({ provider: 'elevenlabs', api_key: apiKey });
 const flite: TtsSettings = ttsServices.flite.parse({ provider: 'flite', voice: 'rms' });
+const pocketsphinx: SttSettings = sttServices.pocketsphinx.parse({ provider: 'pocketsphinx' });
+const SILENT: RecognizerListener = {
+  onPartial: () => undefined,
+  onFinal: () => undefined,
+  onError: () => undefined,
+};
 const none = { stt: [], tts: [], llm: [] };
 
 let services: SpeechServices;
@@ -36,12 +46,15 @@ function open() {
 describe('the speech plan of a call', () => {
   it('has the services of the gateway where nothing is configured, without a layer between', () => {
     const { services, stt, tts } = open();
-    expect(services.plan(none)).toEqual({ stt, tts, voice: 'slt', llm: undefined });
+    expect(services.plan(none)).toEqual({
+      plan: { stt, tts, voice: 'slt', llm: undefined },
+      faults: [],
+    });
   });
 
   it('has the configured services, and is named after the first', () => {
     const { services } = open();
-    const plan = services.plan({
+    const { plan } = services.plan({
       stt: [deepgram('k1')],
       tts: [elevenlabs('k2')],
       llm: [llmServices.openai.parse({ provider: 'openai', api_key: 'k3' })],
@@ -52,19 +65,72 @@ describe('the speech plan of a call', () => {
 
   it('has the embedded voice that is chosen', () => {
     const { services, tts } = open();
-    expect(services.plan({ ...none, tts: [flite] })).toMatchObject({ tts, voice: 'rms' });
+    const { plan } = services.plan({ ...none, tts: [flite] });
+    expect(plan).toMatchObject({ tts, voice: 'rms' });
   });
 
   it('has no language model where the scripted policy is chosen', () => {
     const { services } = open();
-    expect(services.plan({ ...none, llm: [{ provider: 'scripted' }] }).llm).toBeUndefined();
+    const { plan } = services.plan({ ...none, llm: [{ provider: 'scripted' }] });
+    expect(plan.llm).toBeUndefined();
   });
 
   it('names no key in what can be logged of it', () => {
     const { services } = open();
-    const plan = services.plan({ ...none, stt: [deepgram('secret-key-1')] });
+    const { plan } = services.plan({ ...none, stt: [deepgram('secret-key-1')] });
     expect(JSON.stringify({ name: plan.stt?.name, model: plan.stt?.model })).not.toContain(
       'secret',
     );
+  });
+
+  it('keeps the order of a chosen embedded service and another one', () => {
+    const { services } = open();
+    const { plan } = services.plan({
+      ...none,
+      stt: [pocketsphinx, deepgram('k1')],
+      tts: [flite, elevenlabs('k2')],
+    });
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['fake', 'fake']);
+  });
+
+  it("has the gateway's language model where the address is forbidden, and keeps the others", () => {
+    const { services } = open();
+    const baseUrl = 'http://169.254.169.254';
+    const { plan, faults } = services.plan({
+      stt: [deepgram('k1')],
+      tts: [elevenlabs('k2')],
+      llm: [llmServices.openai.parse({ provider: 'openai', api_key: 'k3', base_url: baseUrl })],
+    });
+    expect([plan.stt?.name, plan.tts.name, plan.llm]).toEqual([
+      'deepgram',
+      'elevenlabs',
+      undefined,
+    ]);
+    expect(faults.map(({ code }) => code)).toEqual(['OUTSIDE_FORBIDDEN']);
+  });
+
+  it('names a permanent fault that another call met, and only for the same key', async () => {
+    const { services } = open();
+    const server = await startDeepgramServer({ clock: new FakeClock(), key: 'right' });
+    try {
+      const settings = [deepgram('wrong-key-1', { base_url: server.url })];
+      const { plan, faults } = services.plan({ ...none, stt: settings });
+      expect(faults).toEqual([]);
+      const reported: ServiceFault[] = [];
+      plan.onPermanentFault = (fault) => reported.push(fault);
+      const call = plan.stt?.open(OPEN_SPEECH, SILENT);
+      await vi.waitFor(() => expect(reported).toHaveLength(1));
+      call?.close();
+      const later = services.plan({ ...none, stt: settings });
+      expect(later.faults).toEqual(reported);
+      expect(later.plan.stt?.name).toBe('fake');
+      const other = services.plan({
+        ...none,
+        stt: [deepgram('wrong-key-2', { base_url: server.url })],
+      });
+      expect(other.faults).toEqual([]);
+    } finally {
+      await server.close();
+    }
   });
 });

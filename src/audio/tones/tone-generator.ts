@@ -98,3 +98,45 @@ function ringSound(): Int16Array {
   fadeOut(ring.subarray(RING_ON_SAMPLES - edge));
   return ring;
 }
+
+/** Two soft notes, well below speech and below the frequencies of answering machines' beeps and of most call progress
+ *  tones' detectors. */
+const WAITING_HZ = [392, 494];
+const WAITING_DBFS = -32;
+const WAITING_NOTE_SAMPLES = msToSamples(140);
+/** Silence before the first note: the voice has just ended. */
+const WAITING_LEAD_SAMPLES = msToSamples(600);
+const WAITING_CYCLE_SAMPLES = msToSamples(2_000);
+const WAITING_EDGE_MS = 50;
+
+/** Waiting tone at 8 kHz: 600 ms of silence, two soft notes, silence, repeated every two seconds for ever. */
+export function waitingTone(): ToneSamples {
+  const notes = waitingSound();
+  let at = 0;
+  return {
+    fill(pcm) {
+      for (let i = 0; i < pcm.length; i++) {
+        pcm[i] = notes[at - WAITING_LEAD_SAMPLES] ?? 0;
+        at = (at + 1) % WAITING_CYCLE_SAMPLES;
+      }
+    },
+  };
+}
+
+let waiting: Int16Array | undefined;
+
+/** Computed once for all calls. */
+function waitingSound(): Int16Array {
+  if (waiting !== undefined) return waiting;
+  const peak = 32_768 * gainOfDb(WAITING_DBFS);
+  const edge = msToSamples(WAITING_EDGE_MS);
+  waiting = new Int16Array(WAITING_HZ.length * WAITING_NOTE_SAMPLES);
+  for (const [nth, hz] of WAITING_HZ.entries()) {
+    const step = (2 * Math.PI * hz) / RATE_HZ;
+    const note = waiting.subarray(nth * WAITING_NOTE_SAMPLES, (nth + 1) * WAITING_NOTE_SAMPLES);
+    for (let i = 0; i < note.length; i++) note[i] = Math.round(peak * Math.sin(step * i));
+    fadeIn(note.subarray(0, edge));
+    fadeOut(note.subarray(note.length - edge));
+  }
+  return waiting;
+}

@@ -121,8 +121,33 @@ const assemblyai = z
     provider_docs_url: 'https://www.assemblyai.com/docs',
   });
 
+const azureSpeech = z
+  .object({
+    provider: z.literal('azure_speech'),
+    api_key: secretKey,
+    model: z.string().min(1).default('latest_long').describe('For reports only.'),
+    region: z
+      .string()
+      .regex(/^[a-z0-9]{1,40}$/, 'Letters and digits, such as westeurope.')
+      .default('eastus'),
+    language: z
+      .string()
+      .min(1)
+      .default('en-US')
+      .meta({ examples: ['en-US', 'en-GB', 'de-DE', 'es-ES', 'fr-FR', 'hi-IN'] }),
+    base_url: address,
+    keyterms,
+  })
+  .meta({
+    title: 'Azure Speech',
+    description: 'Recognises free speech in many languages. Never tried on a live account.',
+    provider_docs_url: 'https://learn.microsoft.com/azure/ai-services/speech-service',
+  });
+
+export type AzureSttSettings = z.output<typeof azureSpeech>;
+
 export type DeepgramSettings = z.output<typeof deepgram>;
 
 export type AssemblyAiSettings = z.output<typeof assemblyai>;
 
-export const cloudSttServices = { deepgram, assemblyai } as const;
+export const cloudSttServices = { deepgram, assemblyai, azure_speech: azureSpeech } as const;

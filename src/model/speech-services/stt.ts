@@ -2,13 +2,19 @@
 
 import { z } from 'zod';
 import { cloudSttServices } from './cloud-stt.ts';
+import { describedSttServices } from './described-stt.ts';
 import { genericSttServices } from './generic-stt.ts';
 
 const pocketsphinx = z
   .object({ provider: z.literal('pocketsphinx') })
   .describe('Recognises closed answers on this machine, in English.');
 
-export const sttServices = { pocketsphinx, ...cloudSttServices, ...genericSttServices } as const;
+export const sttServices = {
+  pocketsphinx,
+  ...cloudSttServices,
+  ...genericSttServices,
+  ...describedSttServices,
+} as const;
 
 type Services = typeof sttServices;
 /** The settings of one recogniser by its provider. */

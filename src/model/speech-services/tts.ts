@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { cloudTtsServices } from './cloud-tts.ts';
+import { describedTtsServices } from './described-tts.ts';
 import { genericTtsServices } from './generic-tts.ts';
 
 export const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'] as const;
@@ -10,7 +11,12 @@ const flite = z
   .object({ provider: z.literal('flite'), voice: z.enum(VOICES).default('slt') })
   .describe('Speaks English on this machine.');
 
-export const ttsServices = { flite, ...cloudTtsServices, ...genericTtsServices } as const;
+export const ttsServices = {
+  flite,
+  ...cloudTtsServices,
+  ...genericTtsServices,
+  ...describedTtsServices,
+} as const;
 
 type Services = typeof ttsServices;
 /** The settings of one synthesiser by its provider. */

@@ -85,7 +85,8 @@ async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promis
   if (keys.length === 0 && check.isKeyless !== true) return unverified('it has no API key');
   const url = check.url(service);
   if (url === undefined) return unverified('this service has no request that checks a key');
-  const http = new ServiceHttp({ job, service: provider, secrets: secretsOf(service), means });
+  const secrets = secretsOf(service);
+  const http = new ServiceHttp({ job, service: provider, secrets, means, isCounted: false });
   try {
     const asked = keys.length === 0 ? [undefined] : keys;
     const verdicts = await Promise.all(

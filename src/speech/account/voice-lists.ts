@@ -86,7 +86,8 @@ export async function fetchVoices(
 ): Promise<Voice[]> {
   const list = Object.hasOwn(lists, provider) ? lists[provider] : undefined;
   if (list === undefined) return [];
-  const http = new ServiceHttp({ job: 'tts', service: provider, secrets: [key], means });
+  const account = { job: 'tts', service: provider, secrets: [key], means } as const;
+  const http = new ServiceHttp({ ...account, isCounted: false });
   try {
     const answer = await http.request({
       method: 'GET',
@@ -96,10 +97,11 @@ export async function fetchVoices(
       answerMsMax: ANSWER_MS_MAX,
     });
     const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
-    return list
+    const voices = list
       .read(body)
       .slice(0, VOICES_MAX)
       .flatMap((item) => voiceOf(list, item));
+    return [...new Map(voices.map((voice) => [voice.voice_id, voice])).values()];
   } finally {
     await http.close();
   }
@@ -118,7 +120,8 @@ function voiceOf(list: VoiceList, item: unknown): Voice[] {
       accent: found.accent || null,
       gender: found.gender || null,
       language: found.language || null,
-      preview_url: found.preview_url || null,
+      // It becomes a link of a page.
+      preview_url: /^https?:\/\//i.test(found.preview_url ?? '') ? (found.preview_url ?? '') : null,
     },
   ];
 }

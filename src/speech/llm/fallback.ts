@@ -1,47 +1,71 @@
-// Fallback: several language models behind one interface. If a model fails before any text, the next one answers.
-// After a temporary failure the same model is tried once more. After the first text nothing is repeated, because
-// the caller heard it.
+// Fallback of one call: several language models behind one interface. If a model fails before any text, the next one
+// answers, and the call stays with it. After a temporary failure the same model is tried once more. After the first text
+// nothing is repeated, because the caller heard it. Models whose circuit is open come last.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { CircuitBreaker } from '../service/circuit-breaker.ts';
+import { ServiceFault } from '../service/service-fault.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 
+export interface LlmFallbackService {
+  model: LanguageModel;
+  circuit: CircuitBreaker;
+}
+
 export interface FallbackOptions {
-  /** At least one, best first. */
-  models: readonly LanguageModel[];
+  /** At least one, best first; shared with other calls. */
+  services: readonly LlmFallbackService[];
   clock: Clock;
   log: Log;
+  /** A permanent fault, once for each service: the owner of the call must change something. */
+  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
 /** Before the second try on the same model. */
 const RETRY_DELAY_MS = 150;
-/** A model that failed twice moves to the end of the list for this long. */
-const REST_MS = 30_000;
 /** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
 
+/** One for each call. `close` does not close the models. */
 export function createFallback(options: FallbackOptions): LanguageModel {
-  const { models, clock, log } = options;
-  const first = models[0];
+  const { services, clock, log, onPermanentFault } = options;
+  const first = services[0]?.model;
   if (first === undefined) throw new TypeError('a fallback needs a model');
-  /** Monotonic time at which a failed model may be first again. */
-  const restsUntilMs = new Map<LanguageModel, number>();
+  /** Those that failed in this call. */
+  const failed = new Set<LlmFallbackService>();
+  const reported = new Set<LlmFallbackService>();
 
-  function line(): LanguageModel[] {
-    const now = clock.monotonicMs();
-    const rests = (model: LanguageModel) => (restsUntilMs.get(model) ?? 0) > now;
-    return [...models.filter((model) => !rests(model)), ...models.filter(rests)];
+  /** In the order in which they are tried. A circuit is asked when its turn comes: it may admit one request only. */
+  function* line(): Generator<LlmFallbackService> {
+    const tried = new Set<LlmFallbackService>();
+    for (const service of services) {
+      if (failed.has(service) || !service.circuit.admit()) continue;
+      tried.add(service);
+      yield service;
+    }
+    for (const service of services) if (!tried.has(service)) yield service;
   }
 
-  function rest(model: LanguageModel, error: GatewayError): void {
-    restsUntilMs.set(model, clock.monotonicMs() + Math.max(askedMs(error), REST_MS));
+  function fail(service: LlmFallbackService, error: GatewayError): void {
+    const { model, circuit } = service;
+    failed.add(service);
     const facts = { service: model.name, model: model.model, code: error.code };
     log.warn(facts, 'language model failed, the next one is used');
+    const fault = faultOf(model, error);
+    if (fault === undefined) return;
+    circuit.failed(fault);
+    if (!fault.isPermanent || reported.has(service)) return;
+    reported.add(service);
+    onPermanentFault?.(fault);
   }
 
   /** An answer, or the error after which another model is tried. Throws an error that ends the request. */
-  async function attempt(model: LanguageModel, job: Job): Promise<LlmResponse | GatewayError> {
+  async function attempt(
+    service: LlmFallbackService,
+    job: Job,
+  ): Promise<LlmResponse | GatewayError> {
     let spoke = false;
     const listener: LlmListener = {
       onText(delta) {
@@ -50,19 +74,27 @@ export function createFallback(options: FallbackOptions): LanguageModel {
       },
     };
     try {
-      return await model.respond(job.request, listener, job.signal);
+      return await service.model.respond(job.request, listener, job.signal);
     } catch (error) {
-      if (job.signal.aborted || spoke || !(error instanceof GatewayError)) throw error;
+      if (job.signal.aborted || !(error instanceof GatewayError)) throw error;
+      if (spoke) {
+        // The rest of the answer is asked of another model.
+        fail(service, error);
+        throw error;
+      }
       return error;
     }
   }
 
-  async function attemptTwice(model: LanguageModel, job: Job): Promise<LlmResponse | GatewayError> {
-    const outcome = await attempt(model, job);
+  async function attemptTwice(
+    service: LlmFallbackService,
+    job: Job,
+  ): Promise<LlmResponse | GatewayError> {
+    const outcome = await attempt(service, job);
     if (!(outcome instanceof GatewayError) || !worthRepeating(outcome)) return outcome;
     if (clock.monotonicMs() >= job.untilMs) return outcome;
     await pause(clock, Math.max(RETRY_DELAY_MS, askedMs(outcome)), job.signal);
-    return attempt(model, job);
+    return attempt(service, job);
   }
 
   return {
@@ -72,24 +104,22 @@ export function createFallback(options: FallbackOptions): LanguageModel {
       signal.throwIfAborted();
       const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
       let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
-      for (const model of line()) {
-        const outcome = await attemptTwice(model, job);
+      for (const service of line()) {
+        const outcome = await attemptTwice(service, job);
         if (!(outcome instanceof GatewayError)) {
-          restsUntilMs.delete(model);
+          service.circuit.succeeded();
           return outcome;
         }
         failure = outcome;
-        rest(model, outcome);
+        fail(service, outcome);
         if (clock.monotonicMs() >= job.untilMs) break;
       }
       throw failure;
     },
     prepare() {
-      for (const model of models) model.prepare();
+      for (const { model } of services) model.prepare();
     },
-    async close() {
-      await Promise.all(models.map((model) => model.close()));
-    },
+    close: () => Promise.resolve(),
   };
 }
 
@@ -99,6 +129,15 @@ interface Job {
   signal: AbortSignal;
   /** Monotonic. */
   untilMs: number;
+}
+
+/** Undefined: the service works, and the model will not answer. */
+function faultOf({ name }: LanguageModel, error: GatewayError): ServiceFault | undefined {
+  if (error instanceof ServiceFault) return error;
+  const code = codeOf(error);
+  if (code === 'LLM_REFUSED') return undefined;
+  const kind = code === 'LLM_TIMEOUT' ? 'timeout' : 'protocol';
+  return new ServiceFault('llm', name, kind, { detail: error.message, cause: error });
 }
 
 /** A second time-out, and most rate limits, take longer than a caller waits. */

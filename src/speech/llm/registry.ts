@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/llm.ts';
 import { retirementOf } from '../../model/speech-services/retirements.ts';
 import type { Clock } from '../../std/clock.ts';
+import { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ModelMeans } from './client/model-client.ts';
 import { createFallback } from './fallback.ts';
@@ -30,15 +31,29 @@ export function openLanguageModel(
   means: LanguageModelMeans,
 ): LanguageModel | undefined {
   if (settings.length === 0) return undefined;
-  const { clock, log, egress } = means;
-  const models = settings.map((each, index) => {
-    const hasNext = index + 1 < settings.length;
-    const firstTokenMsMax = hasNext ? FIRST_TOKEN_WITH_FALLBACK_MS_MAX : undefined;
-    egress?.check('endpoint' in each ? each.endpoint : each.base_url);
-    warnOfRetirement(each, log);
-    return createService(each, { clock, log, connect: egress?.connect, firstTokenMsMax });
-  });
-  return createFallback({ models, clock, log });
+  const { clock, log } = means;
+  const services = settings.map((each, index) => ({
+    model: openModel(each, index + 1 < settings.length, means),
+    circuit: new CircuitBreaker({ clock, service: each.provider }),
+  }));
+  return {
+    ...createFallback({ services, clock, log }),
+    close: async () => {
+      await Promise.all(services.map(({ model }) => model.close()));
+    },
+  };
+}
+
+/** One model. `hasNext`: another one answers if it fails. Throws OUTSIDE_FORBIDDEN. */
+export function openModel(
+  settings: LlmServiceSettings,
+  hasNext: boolean,
+  { clock, log, egress }: LanguageModelMeans,
+): LanguageModel {
+  const firstTokenMsMax = hasNext ? FIRST_TOKEN_WITH_FALLBACK_MS_MAX : undefined;
+  egress?.check('endpoint' in settings ? settings.endpoint : settings.base_url);
+  warnOfRetirement(settings, log);
+  return createService(settings, { clock, log, connect: egress?.connect, firstTokenMsMax });
 }
 
 function warnOfRetirement({ provider: service, model }: LlmServiceSettings, log: Log): void {

@@ -28,6 +28,7 @@ export class CircuitBreaker {
   #opensUntil: number | undefined;
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
+  #permanentFault: ServiceFault | undefined;
 
   constructor(options: { clock: Clock; service: string }) {
     this.#clock = options.clock;
@@ -37,6 +38,11 @@ export class CircuitBreaker {
   get state(): CircuitState {
     if (this.#opensUntil === undefined) return 'closed';
     return this.#clock.monotonicMs() < this.#opensUntil ? 'open' : 'half-open';
+  }
+
+  /** Why the service refuses every call, until it works again: its owner must change a key, an account or a setting. */
+  get permanentFault(): ServiceFault | undefined {
+    return this.#permanentFault;
   }
 
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
@@ -53,6 +59,7 @@ export class CircuitBreaker {
   succeeded(): void {
     if (this.#opensUntil !== undefined && this.#probeSince === undefined) return;
     this.#faults = [];
+    this.#permanentFault = undefined;
     this.#opensUntil = undefined;
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
@@ -63,8 +70,10 @@ export class CircuitBreaker {
     // The longest session is over: no fault of the service.
     if (fault.kind === 'session') return;
     const now = this.#clock.monotonicMs();
-    if (fault.isPermanent) this.#open(now + PERMANENT_MS);
-    else if (fault.kind === 'rate') this.#open(now + (fault.retryAfterMs ?? RATE_MS));
+    if (fault.isPermanent) {
+      this.#permanentFault = fault;
+      this.#open(now + PERMANENT_MS);
+    } else if (fault.kind === 'rate') this.#open(now + (fault.retryAfterMs ?? RATE_MS));
     else if (this.#opensUntil !== undefined) this.#probeFailed(now);
     else {
       this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now];

@@ -135,13 +135,20 @@ export function faultKindOfError(error: unknown): FaultKind {
 export function redacted(text: string, secrets: readonly string[]): string {
   let clean = text.slice(0, 4 * DETAIL_CHARACTERS_MAX);
   for (const secret of secrets) {
-    if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
+    if (secret.length < 4) continue;
+    for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[redacted]');
   }
   // Control characters would break lines of logs.
   return clean
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, DETAIL_CHARACTERS_MAX)
     .trim();
+}
+
+/** As it is, and as it stands in an address, which services repeat. */
+function formsOf(secret: string): string[] {
+  const query = new URLSearchParams([['', secret]]).toString().slice(1);
+  return [secret, query, query.replaceAll('+', '%20')];
 }
 
 /** Milliseconds of a Retry-After header (seconds or a date); undefined if there is none. At most 10 minutes. */

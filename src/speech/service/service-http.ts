@@ -1,7 +1,8 @@
 // HTTP requests to a speech service: connections that are kept between requests, deadlines, limits, and faults
-// classified as those of websockets. One request and no retry: the fallback decides that.
+// classified as those of websockets. One request and no retry: the fallback decides that. A kept connection that the
+// service has left is replaced by a fresh one: the service did not answer on it.
 
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, errors } from 'undici';
 import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import {
@@ -21,6 +22,8 @@ export interface ServiceHttpOptions {
   /** Keys and tokens: no fault repeats them. */
   secrets: readonly string[];
   means: Pick<ServiceMeans, 'clock' | 'egress'>;
+  /** Whether faults count in the metric of services. False where no call waits: checks of keys. Default: true. */
+  isCounted?: boolean;
 }
 
 export interface ServiceRequest {
@@ -54,21 +57,34 @@ export class ServiceHttp {
   readonly #options: ServiceHttpOptions;
   readonly #clock: Clock;
   readonly #agent: Agent;
+  /** Keeps no connection. */
+  readonly #fresh: Agent;
+  /** Errors of connections on which the service had answered before. */
+  readonly #ofKept = new WeakSet<Error>();
 
   constructor(options: ServiceHttpOptions) {
     const { egress, clock } = options.means;
     this.#options = options;
     this.#clock = clock;
-    this.#agent = new Agent({
-      connections: CONNECTIONS_MAX,
-      keepAliveTimeout,
-      connect: egress.connect,
-    });
+    const connect: buildConnector.connector = (to, callback) =>
+      egress.connect(to, (...[error, socket]) => {
+        socket?.on('error', (broken) => {
+          if (socket.bytesRead > 0) this.#ofKept.add(broken);
+        });
+        if (error === null) callback(null, socket);
+        else callback(error, null);
+      });
+    this.#agent = new Agent({ connections: CONNECTIONS_MAX, keepAliveTimeout, connect });
+    this.#fresh = new Agent({ connections: CONNECTIONS_MAX, pipelining: 0, connect });
   }
 
   /** Rejects with a ServiceFault for a status of 400 and above and for a connection that fails, with the signal's
    *  reason when aborted. */
-  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+  request(request: ServiceRequest): Promise<ServiceAnswer> {
+    return this.#request(request, this.#options.isCounted !== false);
+  }
+
+  async #request(request: ServiceRequest, isCounted: boolean): Promise<ServiceAnswer> {
     const { method, url, headers, body, signal, answerMsMax } = request;
     signal.throwIfAborted();
     const controller = new AbortController();
@@ -79,16 +95,18 @@ export class ServiceHttp {
       isLate = true;
       controller.abort();
     });
+    const faultOf = (...of: Parameters<ServiceHttp['fault']>): ServiceFault =>
+      isCounted ? this.fault(...of) : this.#uncounted(...of);
     const failed = (error: unknown): unknown => {
       if (signal.aborted) return signal.reason;
       if (error instanceof ServiceFault) return error;
-      if (isLate) return this.fault('timeout', 'no answer in time');
+      if (isLate) return faultOf('timeout', 'no answer in time');
       const detail = error instanceof Error ? error.message : 'no answer';
-      return this.fault(faultKindOfError(error), detail, { cause: error });
+      return faultOf(faultKindOfError(error), detail, { cause: error });
     };
     const done = (): void => signal.removeEventListener('abort', onAbort);
     try {
-      const response = await this.#agent.request({
+      const response = await this.#send({
         ...targetOf(url),
         method,
         headers: headers ?? {},
@@ -96,7 +114,7 @@ export class ServiceHttp {
         signal: controller.signal,
       });
       deadline.cancel();
-      if (response.statusCode >= 400) throw await this.#refusal(response);
+      if (response.statusCode >= 400) throw await this.#refusal(response, faultOf);
       return this.#answer(response, failed, done);
     } catch (error) {
       deadline.cancel();
@@ -108,7 +126,7 @@ export class ServiceHttp {
   /** Opens a connection to `url` ahead of the first request. Returns at once and never throws. */
   prepare(url: string, headers: Record<string, string> = {}): void {
     const signal = new AbortController().signal;
-    this.request({ method: 'GET', url, headers, signal, answerMsMax: PREPARE_MS_MAX })
+    this.#request({ method: 'GET', url, headers, signal, answerMsMax: PREPARE_MS_MAX }, false)
       .then((answer) => answer.bytes(ERROR_BYTES_MAX))
       // Any answer will do: the connection is open then. A fault appears again in the request.
       .catch(() => undefined);
@@ -120,14 +138,33 @@ export class ServiceHttp {
     detail: string,
     more: Partial<ConstructorParameters<typeof ServiceFault>[3]> = {},
   ): ServiceFault {
-    const { job, service, secrets } = this.#options;
-    serviceFaults.inc({ kind: job, service, fault: kind });
-    return new ServiceFault(job, service, kind, { ...more, detail, redact: secrets });
+    const { job, service, isCounted = true } = this.#options;
+    if (isCounted) serviceFaults.inc({ kind: job, service, fault: kind });
+    return this.#uncounted(kind, detail, more);
   }
 
   /** Aborts every request in progress. */
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
+  }
+
+  async #send(request: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    try {
+      return await this.#agent.request(request);
+    } catch (error) {
+      if (!(error instanceof Error) || !this.#isOfKept(error)) throw error;
+      return this.#fresh.request(request);
+    }
+  }
+
+  #isOfKept(error: Error): boolean {
+    if (error instanceof errors.SocketError) return (error.socket?.bytesRead ?? 0) > 0;
+    return this.#ofKept.has(error);
+  }
+
+  #uncounted(...[kind, detail, more]: Parameters<ServiceHttp['fault']>): ServiceFault {
+    const { job, service, secrets } = this.#options;
+    return new ServiceFault(job, service, kind, { ...more, detail, redact: secrets });
   }
 
   #answer(
@@ -153,11 +190,10 @@ export class ServiceHttp {
     };
   }
 
-  async #refusal({
-    statusCode: status,
-    headers,
-    body,
-  }: Dispatcher.ResponseData): Promise<ServiceFault> {
+  async #refusal(
+    { statusCode: status, headers, body }: Dispatcher.ResponseData,
+    faultOf: ServiceHttp['fault'],
+  ): Promise<ServiceFault> {
     const parts: Buffer[] = [];
     let bytes = 0;
     for await (const part of body) {
@@ -167,7 +203,7 @@ export class ServiceHttp {
     }
     const text = Buffer.concat(parts).toString('utf8', 0, ERROR_BYTES_MAX);
     const after = headers['retry-after'];
-    return this.fault(faultKindOfStatus(status), vendorMessage(text), {
+    return faultOf(faultKindOfStatus(status), vendorMessage(text), {
       status,
       retryAfterMs: retryAfterMs(Array.isArray(after) ? after[0] : after, this.#clock.now()),
     });

@@ -15,11 +15,11 @@ export interface ServiceMeans {
 
 /** One entry of a call's bill. */
 export interface ServiceUsage {
-  job: 'stt' | 'tts' | 'llm';
+  job: 'stt' | 'tts';
   /** As in the configuration: `deepgram`. */
   service: string;
   model: string;
-  unit: 'seconds' | 'characters' | 'requests' | 'tokens';
+  unit: 'seconds' | 'characters';
   amount: number;
   /** Whether the service counted, or the gateway. */
   source: 'vendor' | 'counted';

@@ -1,13 +1,16 @@
 // The websocket of a speech service, one class for all of them: the connection within a deadline, sends that wait for
 // the service's ready message, keepalive messages, watchdogs for half-open sockets and for services that stop
-// answering, limits in both directions, and one classified end. It does not reconnect: the fallback decides that.
+// answering, limits in both directions, and one classified end. It does not reconnect: the fallback decides that. A
+// connection that was opened ahead and has died unnoticed is replaced by a fresh one: the service was not asked yet.
 
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Egress } from '../../egress/egress-rule.ts';
 import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { PingWatchdog } from '../../std/ping-watchdog.ts';
+import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import {
   type FaultDetails,
   type FaultKind,
@@ -36,6 +39,8 @@ export interface VendorSocketOptions {
   warm?: WarmConnections | undefined;
   /** Until the socket is ready. Default: 2.5 s. */
   readyMsMax?: number;
+  /** Sent once the socket is open, before the ready message. */
+  opening?: readonly string[];
   /** Whether a text message says that the service is ready. Without it the socket is ready once it is open. */
   isReadyMessage?: (text: string) => boolean;
   /** Sent after so long without another message. */
@@ -55,6 +60,8 @@ export interface VendorSocketListener {
 }
 
 const READY_MS = 2_500;
+/** A connection opened ahead answers the upgrade within this time, or a fresh one is tried. */
+const WARM_MS_MAX = 1_000;
 /** Audio in base64 inside JSON comes in messages of megabytes from some services. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Sends that wait for the ready message: 15 s of audio at 16 kHz. */
@@ -69,12 +76,14 @@ const REFUSAL_BYTES_MAX = 4_096;
 export class VendorSocket {
   readonly #options: VendorSocketOptions;
   /** Undefined if none was opened. */
-  readonly #socket: WebSocket | undefined;
+  #socket: WebSocket | undefined;
+  /** While the socket in use is a connection that was opened ahead, and has not answered. */
+  #warmDeadline: Timer | undefined;
   readonly #waiting: (string | Uint8Array)[] = [];
   #waitingBytes = 0;
   #state: 'connecting' | 'ready' | 'closed' = 'connecting';
   #deadline: Timer | undefined;
-  #keepalive: Timer | undefined;
+  #keepalive: SlidingDeadline | undefined;
   #answer: Timer | undefined;
   #pings: PingWatchdog | undefined;
 
@@ -82,7 +91,7 @@ export class VendorSocket {
   constructor(options: VendorSocketOptions) {
     this.#options = options;
     const { clock, readyMsMax = READY_MS } = options;
-    this.#socket = this.#connect();
+    this.#connect(true);
     this.#deadline = clock.after(readyMsMax, () => this.fail('timeout', 'not ready in time'));
   }
 
@@ -140,52 +149,89 @@ export class VendorSocket {
     socket?.once('close', () => deadline.cancel());
   }
 
-  #connect(): WebSocket | undefined {
+  #connect(mayBeWarm: boolean): void {
     const { url, headers, egress, warm, clock } = this.#options;
     let socket: WebSocket;
+    let ready: Duplex | undefined;
     try {
-      egress.check(url.replace(/^ws/, 'http'));
-      const ready = warm?.take(url);
+      // The rule is about addresses; vocabularies in the query are long.
+      egress.check((URL.parse(url)?.origin ?? '').replace(/^ws/, 'http'));
+      const taken = mayBeWarm ? warm?.take(url) : undefined;
+      ready = taken;
       socket = new WebSocket(url, {
         headers: headers ?? {},
         maxPayload: MESSAGE_BYTES_MAX,
         perMessageDeflate: false,
+        // Messages are JSON, which is checked when it is read.
+        skipUTF8Validation: true,
         followRedirects: false,
         lookup: egress.lookup,
-        ...(ready !== undefined && { createConnection: (): Duplex => ready }),
+        ...(taken !== undefined && { createConnection: (): Duplex => taken }),
       });
     } catch (error) {
       clock.after(0, () => this.#failed(error));
-      return undefined;
+      return;
     }
-    socket.on('open', () => this.#opened(socket));
-    socket.on('message', (data, isBinary) => this.#message(data as Buffer, isBinary));
-    socket.on('unexpected-response', (request, response) => {
-      const { statusCode: status = 0, headers: answer } = response;
-      const after = retryAfterMs(answer['retry-after'], clock.now());
-      const parts: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (part: Buffer) => {
-        if (bytes < REFUSAL_BYTES_MAX) parts.push(part);
-        bytes += part.length;
-        if (bytes >= REFUSAL_BYTES_MAX) request.destroy();
-      });
-      response.on('close', () => {
-        const detail = Buffer.concat(parts).toString('utf8', 0, REFUSAL_BYTES_MAX);
-        this.fail(faultKindOfStatus(status), vendorMessage(detail), {
-          status,
-          retryAfterMs: after,
-        });
-        request.destroy();
-      });
+    this.#socket = socket;
+    if (ready !== undefined) {
+      this.#warmDeadline = clock.after(WARM_MS_MAX, () => this.#replaceWarm());
+    }
+    const current = (work: () => void): void => {
+      if (socket === this.#socket) work();
+    };
+    socket.on('open', () => current(() => this.#opened(socket)));
+    socket.on('message', (data, isBinary) =>
+      current(() => this.#message(data as Buffer, isBinary)),
+    );
+    socket.on('unexpected-response', (request, response) =>
+      current(() => this.#refused(request, response)),
+    );
+    socket.on('error', (error) =>
+      current(() => {
+        if (!this.#replaceWarm()) this.#failed(error);
+      }),
+    );
+    socket.on('close', (code, reason) => current(() => this.#closed(code, reason.toString())));
+  }
+
+  /** A fresh connection in place of the one opened ahead; false if that one has answered. */
+  #replaceWarm(): boolean {
+    if (this.#warmDeadline === undefined || this.#state === 'closed') return false;
+    this.#hasAnswered();
+    const dead = this.#socket;
+    this.#socket = undefined;
+    dead?.terminate();
+    this.#connect(false);
+    return true;
+  }
+
+  #hasAnswered(): void {
+    this.#warmDeadline?.cancel();
+    this.#warmDeadline = undefined;
+  }
+
+  #refused(request: ClientRequest, response: IncomingMessage): void {
+    this.#hasAnswered();
+    const { statusCode: status = 0, headers: answer } = response;
+    const after = retryAfterMs(answer['retry-after'], this.#options.clock.now());
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (part: Buffer) => {
+      if (bytes < REFUSAL_BYTES_MAX) parts.push(part);
+      bytes += part.length;
+      if (bytes >= REFUSAL_BYTES_MAX) request.destroy();
     });
-    socket.on('error', (error) => this.#failed(error));
-    socket.on('close', (code, reason) => {
-      const text = reason.toString();
-      const kind = this.#options.kindOfClose?.(code, text) ?? faultKindOfClose(code);
-      this.fail(kind, text === '' ? `closed with ${code}` : text, { status: code });
+    response.on('close', () => {
+      const detail = Buffer.concat(parts).toString('utf8', 0, REFUSAL_BYTES_MAX);
+      const more = { status, retryAfterMs: after };
+      this.fail(faultKindOfStatus(status), vendorMessage(detail), more);
+      request.destroy();
     });
-    return socket;
+  }
+
+  #closed(code: number, reason: string): void {
+    const kind = this.#options.kindOfClose?.(code, reason) ?? faultKindOfClose(code);
+    this.fail(kind, reason === '' ? `closed with ${code}` : reason, { status: code });
   }
 
   #failed(error: unknown): void {
@@ -195,10 +241,12 @@ export class VendorSocket {
 
   #opened(socket: WebSocket): void {
     if (this.#state === 'closed') return;
-    const { clock, isReadyMessage } = this.#options;
+    this.#hasAnswered();
+    const { clock, isReadyMessage, opening = [] } = this.#options;
     this.#pings = new PingWatchdog(socket, clock, () => {
       this.fail('network', 'no answer to a ping');
     });
+    for (const message of opening) socket.send(message, () => undefined);
     if (isReadyMessage === undefined) this.#ready();
   }
 
@@ -226,7 +274,7 @@ export class VendorSocket {
 
   #write(data: string | Uint8Array): void {
     if (this.#state !== 'ready') return;
-    this.#socket?.send(data, () => undefined);
+    this.#socket?.send(data, ignoreResult);
     if ((this.#socket?.bufferedAmount ?? 0) > BUFFERED_BYTES_MAX) {
       this.fail('overload', 'the service does not read what it is sent');
       return;
@@ -237,16 +285,22 @@ export class VendorSocket {
   #awaitKeepalive(): void {
     const { keepalive, clock } = this.#options;
     if (keepalive === undefined || this.#state !== 'ready') return;
-    this.#keepalive?.cancel();
-    this.#keepalive = clock.after(keepalive.afterMs, () => this.#write(keepalive.message));
+    this.#keepalive ??= new SlidingDeadline(clock, () => this.#write(keepalive.message));
+    this.#keepalive.set(keepalive.afterMs);
   }
 
   #stop(): void {
     this.#state = 'closed';
     this.#waiting.length = 0;
     this.#deadline?.cancel();
-    this.#keepalive?.cancel();
+    this.#hasAnswered();
+    this.#keepalive?.clear();
     this.expectNothing();
     this.#pings?.stop();
   }
+}
+
+/** A failed send shows as the end of the connection. One function for all: Node.js counts equal ones together. */
+function ignoreResult(): void {
+  // The socket reports it.
 }

@@ -33,7 +33,7 @@ export class WarmConnections {
     if (this.#warm.size >= CONNECTIONS_MAX) return;
     const target = new URL(url);
     try {
-      this.#egress.check(target.href.replace(/^ws/, 'http'));
+      this.#egress.check(target.origin.replace(/^ws/, 'http'));
     } catch {
       return;
     }

@@ -6,7 +6,9 @@ import type { SttSettings, sttServices } from '../../model/speech-services/stt.t
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAssemblyAi } from './assemblyai/assemblyai.ts';
+import { createAzureStt } from './azure/azure-stt.ts';
 import { createDeepgram } from './deepgram/deepgram.ts';
+import { createSttPreset, createWebsocketStt } from './described/described-stt.ts';
 import {
   createHuggingFaceStt,
   createOpenAiCompatibleStt,
@@ -49,13 +51,24 @@ const create: {
   [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
 } = {
   assemblyai: createAssemblyAi,
+  azure_speech: createAzureStt,
+  cartesia: createSttPreset,
   deepgram: createDeepgram,
+  elevenlabs: createSttPreset,
   groq: createOpenAiStt,
   huggingface: createHuggingFaceStt,
+  jambonz_stt: createSttPreset,
   openai: createOpenAiStt,
   openai_compatible: createOpenAiCompatibleStt,
+  sarvam: createSttPreset,
+  smallest: createSttPreset,
+  soniox: createSttPreset,
   speaches: createSpeachesStt,
+  speechmatics: createSttPreset,
+  vapi_transcriber: createSttPreset,
   vosk: createVosk,
+  websocket_stt: createWebsocketStt,
   whisper_cpp: createWhisperCpp,
   wyoming: createWyomingStt,
+  xai: createSttPreset,
 };

@@ -12,9 +12,13 @@ export interface SttFallbackOptions {
   services: readonly SttFallbackService[];
   clock: Clock;
   log: Log;
+  /** A permanent fault of a service that was replaced: the owner of the call must change something. */
+  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
-export function createSttFallback({ services, clock, log }: SttFallbackOptions): SpeechToText {
+/** One for each call. `close` does not close the services. */
+export function createSttFallback(options: SttFallbackOptions): SpeechToText {
+  const { services, clock } = options;
   const [primary] = services;
   if (primary === undefined) throw new Error('a fallback needs a recogniser');
   const likely = () => services.find(({ circuit }) => circuit.state !== 'open') ?? primary;
@@ -38,12 +42,10 @@ export function createSttFallback({ services, clock, log }: SttFallbackOptions):
           if (actual !== undefined) listener.onReplaced?.(actual);
         });
       }
-      return new FallbackRecognizer({ services, first, clock, log, expectation, listener });
+      return new FallbackRecognizer({ ...options, first, expectation, listener });
     },
     prepare: () => likely().service.prepare?.(),
-    async close() {
-      await Promise.all(services.map(({ service }) => service.close()));
-    },
+    close: () => Promise.resolve(),
   };
 }
 

@@ -2,7 +2,8 @@
 // service that is silent, and the next service goes on from the first clause that was not delivered.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
+import type { Clock } from '../../std/clock.ts';
+import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { deliveredCharacters } from './delivered-text.ts';
 import { type ServiceLine, silenceOf, type TtsFallbackService } from './service-line.ts';
@@ -13,6 +14,9 @@ import type { SpeechStream, UtteranceListener, WordTiming } from './tts.ts';
 const FIRST_AUDIO_MS_MAX = 2_000;
 /** Without audio, after what came has been played. */
 const STALL_MS_MAX = 2_500;
+
+/** Speech at twice the usual rate. */
+const MS_PER_CHARACTER_MIN = 30;
 
 /** One service's part of the utterance. */
 interface Part {
@@ -36,11 +40,14 @@ export class FallbackUtterance implements SpeechStream {
   /** All pieces, joined by one space, and where each begins. */
   #text = '';
   readonly #starts: number[] = [];
+  /** Services that could not speak it. */
+  readonly #tried = new Set<TtsFallbackService>();
   #isFlushed = false;
   #isEnded = false;
   #isOver = false;
   #part: Part | undefined;
-  #deadline: Timer | undefined;
+  /** Put off by each chunk of audio. */
+  readonly #deadline: SlidingDeadline;
 
   constructor(options: {
     line: ServiceLine;
@@ -52,6 +59,7 @@ export class FallbackUtterance implements SpeechStream {
     this.#clock = options.clock;
     this.#voice = options.voice;
     this.#listener = options.listener;
+    this.#deadline = new SlidingDeadline(options.clock, () => this.#silent());
   }
 
   push(piece: string): void {
@@ -66,7 +74,7 @@ export class FallbackUtterance implements SpeechStream {
     }
     part.hasAnswered = false;
     part.stream.push(piece);
-    if (this.#part === part && this.#deadline === undefined) this.#await(part);
+    if (this.#part === part && !this.#deadline.isSet) this.#await(part);
   }
 
   flush(): void {
@@ -90,7 +98,7 @@ export class FallbackUtterance implements SpeechStream {
   cancel(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#deadline?.cancel();
+    this.#deadline.clear();
     const part = this.#part;
     part?.stream.cancel();
     if (part !== undefined && part.audioMs > 0) part.entry.circuit.succeeded();
@@ -99,13 +107,14 @@ export class FallbackUtterance implements SpeechStream {
   /** The text from `from` on goes to the service whose turn it is. */
   #begin(from: number, isRetry: boolean): boolean {
     const entry = this.#line.current();
-    if (entry === undefined) return false;
+    if (entry === undefined || this.#tried.has(entry)) return false;
     const part: Part = {
       entry,
       stream: this.#line.open(entry, this.#voice, {
         onAudio: (samples) => this.#audio(part, samples),
         onWords: (words) => this.#words(part, words),
         onUsage: (usage) => this.#listener.onUsage?.(usage),
+        onUnspoken: (error) => this.#listener.onUnspoken?.(error),
         onDone: () => this.#done(part),
         onError: (error) => this.#failed(part, error),
       }),
@@ -162,12 +171,12 @@ export class FallbackUtterance implements SpeechStream {
 
   #failed(part: Part, error: GatewayError): void {
     if (this.#part !== part || this.#isOver) return;
-    this.#deadline?.cancel();
-    this.#deadline = undefined;
+    this.#deadline.clear();
     this.#part = undefined;
     const delivered = this.#delivered(part);
     const isRepeated = !part.isRetry && isWorthRepeating(error, part.audioMs);
     this.#line.failed(part.entry, error, !isRepeated);
+    if (!isRepeated) this.#tried.add(part.entry);
     const isComplete = this.#isEnded && delivered >= this.#text.length;
     if (isComplete) {
       this.#finish(() => this.#listener.onDone());
@@ -186,23 +195,23 @@ export class FallbackUtterance implements SpeechStream {
 
   /** Whether audio must come: text is waiting for it, or its end is. */
   #await(part: Part): void {
-    this.#deadline?.cancel();
-    this.#deadline = undefined;
-    if (this.#text.length <= part.from) return;
-    if (part.firstAudioAt === undefined) {
-      this.#deadline = this.#clock.after(FIRST_AUDIO_MS_MAX, () => this.#silent(part));
-      return;
+    if (this.#text.length <= part.from) {
+      this.#deadline.clear();
+    } else if (part.firstAudioAt === undefined) {
+      this.#deadline.set(FIRST_AUDIO_MS_MAX);
+    } else {
+      const aheadMs = part.firstAudioAt + part.audioMs - this.#clock.monotonicMs();
+      this.#deadline.set(Math.max(0, aheadMs) + STALL_MS_MAX);
     }
-    const aheadMs = part.firstAudioAt + part.audioMs - this.#clock.monotonicMs();
-    const waitMs = Math.max(0, aheadMs) + STALL_MS_MAX;
-    this.#deadline = this.#clock.after(waitMs, () => this.#silent(part));
   }
 
-  #silent(part: Part): void {
-    this.#deadline = undefined;
-    if (this.#part !== part || this.#isOver) return;
-    // Once audio came, and without times of words, it is unknown whether the service is silent or the model.
-    const isKnown = part.words.length > 0 || !part.hasAnswered;
+  #silent(): void {
+    const part = this.#part;
+    if (part === undefined || this.#isOver) return;
+    // Once audio came, and without times of words, it is unknown whether the service is silent or the model, unless
+    // nobody speaks so fast.
+    const isTooShort = part.audioMs < (this.#text.length - part.from) * MS_PER_CHARACTER_MIN;
+    const isKnown = part.words.length > 0 || !part.hasAnswered || isTooShort;
     const isAllSaid = this.#delivered(part) >= this.#text.length;
     if (!this.#isEnded && (isAllSaid || !isKnown)) return;
     part.stream.cancel();
@@ -212,7 +221,7 @@ export class FallbackUtterance implements SpeechStream {
   #finish(report: () => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#deadline?.cancel();
+    this.#deadline.clear();
     report();
   }
 }

@@ -1,5 +1,8 @@
-// Prepares synthesized speech for the telephone: trims the silence around it, and brings every voice to the same
-// level. Works on whole utterances; nothing here runs per frame.
+// Prepares synthesized speech for the telephone: trims the silence around it, removes what no telephone reproduces, and
+// brings every voice to the same level in the telephone band. Works on whole sentences; nothing here runs per frame.
+
+import { softLimited } from '../../audio/soft-limiter.ts';
+import { highPass, telephoneBand } from '../../audio/telephone-band.ts';
 
 export interface NormalizedSpeech {
   samples: Int16Array;
@@ -7,9 +10,10 @@ export interface NormalizedSpeech {
   cutMs: number;
 }
 
-/** Speech level: RMS of its active parts. Telephone speech is around -20 dBFS. */
-const LEVEL = 32_768 * 10 ** (-19 / 20);
-const PEAK_MAX = 31_000;
+/** Speech level in the telephone band: RMS of its active parts. Telephone speech is around -20 dBFS. */
+export const SPEECH_LEVEL = 32_768 * 10 ** (-19 / 20);
+/** The fundamental of a voice is below the band, and has most of its energy: it would use up the peaks. */
+const HIGH_PASS_HZ = 300;
 const GAIN_MAX = 8;
 /** 10 ms at 8 kHz. */
 const BLOCK_SAMPLES = 80;
@@ -31,11 +35,29 @@ export function normalizeLoudness(samples: Int16Array): NormalizedSpeech {
   const from = Math.max(0, first - LEAD_BLOCKS) * BLOCK_SAMPLES;
   const to = Math.min(samples.length, (last + 1 + TAIL_BLOCKS) * BLOCK_SAMPLES);
   const cut = samples.subarray(from, to);
-  amplify(cut, activeLevel(levels.filter(active)));
+  amplify(cut);
   return { samples: cut, cutMs: from / 8 };
 }
 
-function blockLevels(samples: Int16Array): number[] {
+function amplify(samples: Int16Array): void {
+  const signal = Float64Array.from(samples);
+  highPass(HIGH_PASS_HZ).process(signal);
+  const gain = Math.min(SPEECH_LEVEL / Math.max(1, levelInBand(signal)), GAIN_MAX);
+  for (let i = 0; i < samples.length; i++) samples[i] = softLimited((signal[i] as number) * gain);
+}
+
+/** RMS of the active parts in the telephone band; 0 for silence. */
+function levelInBand(signal: Float64Array): number {
+  const band = signal.slice();
+  telephoneBand().process(band);
+  const levels = blockLevels(band);
+  const loudest = levels.reduce((most, level) => Math.max(most, level), 0);
+  const active = levels.filter((level) => level > loudest * ACTIVE_SHARE);
+  if (active.length === 0) return 0;
+  return Math.sqrt(active.reduce((sum, level) => sum + level * level, 0) / active.length);
+}
+
+function blockLevels(samples: Int16Array | Float64Array): number[] {
   const levels: number[] = [];
   for (let from = 0; from < samples.length; from += BLOCK_SAMPLES) {
     const block = samples.subarray(from, from + BLOCK_SAMPLES);
@@ -44,14 +66,4 @@ function blockLevels(samples: Int16Array): number[] {
     levels.push(Math.sqrt(sum / block.length));
   }
   return levels;
-}
-
-function activeLevel(levels: number[]): number {
-  return Math.sqrt(levels.reduce((sum, level) => sum + level * level, 0) / levels.length);
-}
-
-function amplify(samples: Int16Array, level: number): void {
-  const peak = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 1);
-  const gain = Math.min(LEVEL / level, PEAK_MAX / peak, GAIN_MAX);
-  for (let i = 0; i < samples.length; i++) samples[i] = Math.round((samples[i] ?? 0) * gain);
 }

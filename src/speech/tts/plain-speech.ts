@@ -21,17 +21,26 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/`([^`\n]*)`/g, '$1'],
   // Links and images are their texts.
   [/!?\[([^\][\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+"[^"\n]*")?\)/g, '$1'],
-  [/<\/?[A-Za-z][^<>\n]{0,200}>/g, ' '],
+  // Addresses in angle brackets are their texts.
+  [/<((?:https?:\/\/|mailto:)?[^\s<>]+[.@][^\s<>]+)>/g, '$1'],
+  // A name alone or with attributes that have values: `a <b and c> d` compares.
+  [
+    /<\/?[A-Za-z][\w:-]{0,60}(?:\s+[\w:-]{1,60}\s*=\s*(?:"[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]+))*\s*\/?>/g,
+    ' ',
+  ],
   // Beginnings of lines: headings, quotes, items of a list.
   [/^[ \t]*#{1,6}[ \t]+/gm, ''],
-  [/^[ \t]*(?:>[ \t]?)+/gm, ''],
-  [/^[ \t]*(?:[-+•‣▪●○◦–]|\*(?=[ \t]+\S{2}))[ \t]+(?:\[[ xX]\][ \t]+)?/gm, ''],
+  [/^[ \t]*(?:>[ \t]?)+(?![ \t]*[\d=$€£])/gm, ''],
+  // A temperature below zero, and a telephone number, are no items of a list.
+  [/^([ \t]*)[-–−][ \t]+(?=\d+(?:[.,]\d+)?\s?(?:°|degrees?\b|%|percent\b))/gim, '$1-'],
+  [/^[ \t]*(?:[-•‣▪●○◦–]|\+(?![ \t]*\d)|\*(?=[ \t]+\S{2}))[ \t]+(?:\[[ xX]\][ \t]+)?/gm, ''],
   [/^[ \t]*\||\|[ \t]*$/gm, ''],
   [/[ \t]+\|[ \t]+/g, ', '],
   [/~~([^~\n]*)~~/g, '$1'],
   // Emphasis, also where its other end is in another sentence. A lone * is a key.
-  [/(?<!\\)(\*{1,3})(?=[^\s*])([^*\n]*[^\s*\\])\1/g, '$2'],
-  [/\*{2,}/g, ''],
+  // Between letters or digits, * is a key of the telephone or a product: *21*5551234#, 2*3*4.
+  [/(?<![\\A-Za-z0-9])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*\\])\1(?![A-Za-z0-9#])/g, '$2'],
+  [/\*{2,}(?!\d+[*#])/g, ''],
   [/(?<![^\s("'])\*(?=\p{L})/gu, ''],
   [/(?<=[\p{L}.!?,])\*(?![^\s.,!?)"'])/gu, ''],
   [/(?<![\p{L}\p{N}_])_{1,3}(?=[\p{L}\p{N}])/gu, ''],

@@ -8,6 +8,8 @@ import type { ServiceMeans } from '../service/service-means.ts';
 import { createAzureTts } from './azure/azure.ts';
 import { createCartesia } from './cartesia/cartesia.ts';
 import { createDeepgramVoice } from './deepgram/deepgram-voice.ts';
+import { createHttpTts, createRequestTtsPreset } from './described/described-request.ts';
+import { createTtsPreset, createWebsocketTts } from './described/described-voice.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFlite, type FliteVoice } from './flite/flite.ts';
 import {
@@ -49,11 +51,23 @@ const create: {
   [P in TtsProvider]: (settings: TtsSettings<P>, means: ServiceMeans) => TextToSpeech;
 } = {
   azure_speech: createAzureTts,
+  camb: createRequestTtsPreset,
   cartesia: createCartesia,
   deepgram: createDeepgramVoice,
   elevenlabs: createElevenLabs,
+  google: createRequestTtsPreset,
+  http_tts: createHttpTts,
+  inworld: createTtsPreset,
+  lmnt: createTtsPreset,
+  minimax: createRequestTtsPreset,
   openai: createOpenAiTts,
   openai_compatible: createOpenAiCompatibleTts,
+  piper_http: createRequestTtsPreset,
+  rime: createTtsPreset,
+  sarvam: createTtsPreset,
+  smallest: createTtsPreset,
   speaches: createSpeachesTts,
+  websocket_tts: createWebsocketTts,
   wyoming: createWyomingTts,
+  xai: createTtsPreset,
 };

@@ -5,6 +5,13 @@
 export interface SentenceSplitter {
   /** The parts that `delta` completes, in order, with the white space after them. */
   push(delta: string): string[];
+  /** Text without a boundary so far. */
+  readonly held: string;
+  /** Takes complete words of the held text, at most `wordsMax`, where a voice must not wait for the boundary. Undefined
+   *  if there are fewer than two to take. */
+  takeWords(wordsMax: number): string | undefined;
+  /** Drops the end of the held text that is a word without its end. */
+  dropWord(): void;
   /** The rest; the next `push` begins a new text. */
   end(): string[];
 }
@@ -82,9 +89,20 @@ export function createSentenceSplitter(options: SplitterOptions = {}): SentenceS
   }
 
   return {
+    get held() {
+      return text;
+    },
     push(delta) {
       text += delta;
       return drain(false);
+    },
+    dropWord() {
+      text = text.replace(/[\p{L}\p{N}][^\s.!?…,;:]*$/u, '');
+      looked = Math.min(looked, text.length);
+    },
+    takeWords(wordsMax) {
+      const end = wordsEnd(text, wordsMax);
+      return end === 0 ? undefined : take(end);
     },
     end() {
       const pieces = drain(true);
@@ -158,6 +176,24 @@ function skipSpace(text: string, from: number): number {
 
 function isSpace(char: string | undefined): boolean {
   return char !== undefined && /\s/.test(char);
+}
+
+/** Words that are cut off together with what follows them: marks that close later, numbers, titles. */
+function isBoundToNext(word: string): boolean {
+  return /[[(<`"“*_~]|\d/.test(word) || TITLES.has(word.replace(/\.$/, '').toLowerCase());
+}
+
+/** Index after the last of at most `wordsMax` complete words, with the white space after it; 0 for fewer than two. */
+function wordsEnd(text: string, wordsMax: number): number {
+  let end = 0;
+  let words = 0;
+  for (const { 0: whole, 1: word = '', index } of text.matchAll(/(\S+)\s+/g)) {
+    if (/[[(<`]/.test(word)) break;
+    words += 1;
+    if (words >= 2 && !isBoundToNext(word)) end = index + whole.length;
+    if (words >= wordsMax && end > 0) break;
+  }
+  return end;
 }
 
 /** The last white space within the limit, or the limit itself, never inside a surrogate pair. */

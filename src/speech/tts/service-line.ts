@@ -1,5 +1,5 @@
-// The synthesisers of one call in order, and which one speaks: one that failed is not used again, one whose circuit is
-// open is passed by.
+// The synthesisers of one call in order, and which one speaks: one that failed is not used again, unless it is the last;
+// one whose circuit is open is passed by.
 
 import type { Log } from '../../log.ts';
 import { serviceFaults } from '../../metrics/metrics.ts';
@@ -36,7 +36,7 @@ export class ServiceLine {
     this.#options = options;
   }
 
-  /** Undefined when all have failed. An open circuit is passed by, unless nothing else is left. */
+  /** An open circuit is passed by, unless nothing else is left. */
   current(): TtsFallbackService | undefined {
     if (this.#current !== undefined) return this.#current;
     const left = this.#options.services.filter((each) => !this.#failed.has(each));
@@ -67,7 +67,9 @@ export class ServiceLine {
     }
     const facts = { service: service.name, model: service.model, kind: fault.kind };
     log.warn({ ...facts, isLeft }, 'voice failed');
-    if (!isLeft) return;
+    // The last one may not be able to say this text, and can say the next.
+    const others = this.#options.services.filter((each) => each !== entry);
+    if (!isLeft || others.every((each) => this.#failed.has(each))) return;
     this.#failed.add(entry);
     if (this.#current === entry) this.#current = undefined;
   }

@@ -2,6 +2,8 @@
 // currencies, addresses and symbols. Flite handles small numbers, dollars, times and common abbreviations itself.
 // American English.
 
+import { spokenSymbols } from './spoken-symbols.ts';
+
 const MONTHS =
   'January February March April May June July August September October November December'.split(
     ' ',
@@ -13,15 +15,25 @@ const PLAIN_SIGNS: [RegExp, string][] = [
   [/[“”„«»"]/g, ''],
   [/\s*[–—]\s*/g, ', '],
   [/…/g, '. '],
+  [/(?<!\S)<3(?![^\s.,;:!?])/g, 'love'],
+  [/(?<=\d)\s+<\s+(?=\d)/g, ' less than '],
+  [/(?<=\d)\s+>\s+(?=\d)/g, ' greater than '],
+  [/(?<=\d)\s+\*\s+(?=\d)/g, ' times '],
+  [/(?<=\d)\*(?=\s|$)/g, ' star'],
+  [/\b([A-G])#(?![\w#])/g, '$1 sharp'],
+  [/(?<!\S)[-−](?=\d+(?:\.\d+)?\s?(?:°|degrees?\b|%|percent\b))/gi, 'minus '],
   // The key of a telephone.
   [/(?<!\S)\*(?=[\s\d.,;:!?]|$)/g, 'star '],
   [/[*_`~|<>[\]{}\\^]+/g, ' '],
   [/^\s*#+\s/gm, ''],
 ];
 
+/** Keys that a caller presses one after the other: *21*5551234#, *#06#. */
+const KEYPAD_CODE = /(?<![\w*#])[*#][\d*#]{0,40}[*#][\d*#]{0,40}(?![\w*#])/g;
+
 /** ASCII that flite pronounces well; '' if there is nothing to say. */
 export function normalizeText(text: string): string {
-  let said = text;
+  let said = spokenSymbols(text.replace(KEYPAD_CODE, sayKeys));
   for (const [sign, plain] of PLAIN_SIGNS) said = said.replace(sign, plain);
   said = said
     .replace(/\b[\w.+-]+@[\w-]+(\.[\w-]+)+/g, spellAddress)
@@ -35,7 +47,6 @@ export function normalizeText(text: string): string {
     .replace(/\b(\d{1,2})\/(\d{1,2})\/(\d{4})\b/g, (whole, month, day, year) =>
       sayDate(whole, year, month, day),
     )
-    .replace(/([€£])\s?(\d[\d,]*)(?:\.(\d{2}))?\b/g, sayMoney)
     .replace(/(?<![\w$.,])(\+\s?)?\(?\d[\d ().-]{5,}\d(?![\d%]|[.,]\d)/g, sayTelephone)
     .replace(/(?<![\d$.,])\d{6,}(?![\d%]|[.,]\d)/g, spaceDigits)
     .replace(/#\s?(?=\d)/g, 'number ')
@@ -61,6 +72,11 @@ function spellAddress(address: string): string {
     .replace(/-/g, ' dash ');
 }
 
+function sayKeys(code: string): string {
+  if (!/\d/.test(code)) return code;
+  return [...code].map((key) => ({ '*': 'star', '#': 'pound' })[key] ?? key).join(' ');
+}
+
 function sayDate(whole: string, year: string, month: string, day: string): string {
   const name = MONTHS[Number(month) - 1];
   const dayNumber = Number(day);
@@ -72,12 +88,6 @@ function ordinal(day: number): string {
   const teen = day > 10 && day < 14;
   const ending = teen ? undefined : ['th', 'st', 'nd', 'rd'][day % 10];
   return `${day}${ending ?? 'th'}`;
-}
-
-function sayMoney(_whole: string, sign: string, amount: string, cents: string | undefined): string {
-  const one = amount === '1';
-  const unit = sign === '€' ? (one ? 'euro' : 'euros') : one ? 'pound' : 'pounds';
-  return cents === undefined || cents === '00' ? `${amount} ${unit}` : `${amount} ${unit} ${cents}`;
 }
 
 /** Digit by digit, in the groups of the text, or 3-3-4. Fewer than seven digits are no phone number. */

@@ -5,7 +5,13 @@
 import { FallbackUtterance } from './fallback-utterance.ts';
 import { ServiceLine, type TtsFallbackOptions } from './service-line.ts';
 import { synthesizeByStream } from './streaming/synthesize-by-stream.ts';
-import type { SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
+import type {
+  SpeechListener,
+  SpeechRequest,
+  SpeechStream,
+  TextToSpeech,
+  UtteranceListener,
+} from './tts.ts';
 
 /** One for each call. `close` does not close the services. */
 export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
@@ -14,12 +20,44 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
   const line = new ServiceLine(options);
   const stream = (voice: string | undefined, listener: UtteranceListener): SpeechStream =>
     new FallbackUtterance({ line, clock: options.clock, voice, listener });
+  const byStream = synthesizeByStream(stream);
   return {
     name: first.service.name,
     model: first.service.model,
     stream,
-    synthesize: synthesizeByStream(stream),
+    async synthesize(request, listener, signal) {
+      if (request.isFixed !== true || !(await fixedLine(line, request, listener, signal))) {
+        await byStream(request, listener, signal);
+      }
+    },
     prepare: () => line.current()?.service.prepare?.(),
     close: () => Promise.resolve(),
   };
+}
+
+/** The line by the service that speaks, which may have kept it. False if that fails; the fault shows with the next
+ *  utterance. */
+async function fixedLine(
+  line: ServiceLine,
+  request: SpeechRequest,
+  listener: SpeechListener,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const entry = line.current();
+  if (entry === undefined) return false;
+  const parts: Int16Array[] = [];
+  const buffer: SpeechListener = {
+    onAudio: (samples) => parts.push(samples),
+    onWords: () => undefined,
+    onUsage: (usage) => listener.onUsage?.(usage),
+  };
+  try {
+    const voice = request.voice ?? entry.voice;
+    await entry.service.synthesize({ ...request, voice }, buffer, signal);
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+  for (const samples of parts) listener.onAudio(samples);
+  return parts.length > 0;
 }

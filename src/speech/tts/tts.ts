@@ -8,6 +8,8 @@ export interface SpeechRequest {
   text: string;
   /** The service's voice name; its default if undefined. */
   voice: string | undefined;
+  /** The text is said in many calls: its audio may be kept. */
+  isFixed?: boolean;
 }
 
 /** Word timings are milliseconds from the start of this request's or utterance's audio. */
@@ -23,6 +25,8 @@ export interface SpeechListener {
   /** Optional; may come before or after the audio they describe. */
   onWords(words: readonly WordTiming[]): void;
   onUsage?(usage: ServiceUsage): void;
+  /** The voice cannot say a part of the text; the rest is spoken. */
+  onUnspoken?(error: GatewayError): void;
 }
 
 export interface UtteranceListener extends SpeechListener {

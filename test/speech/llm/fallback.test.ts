@@ -3,6 +3,8 @@ import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gatewa
 import { createFallback } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/openai-server.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
@@ -35,6 +37,7 @@ function scripted(
     async respond(_request, listener) {
       this.asked += 1;
       const [text, code] = (script.shift() ?? 'ok').split('!');
+      if (text === 'auth') throw new ServiceFault('llm', name, 'auth', { detail: 'no such key' });
       if (text) listener.onText(text);
       if (code) throw new GatewayError(code as ErrorCode, { reason: 'scripted' });
       return answer(text ?? '');
@@ -51,7 +54,16 @@ function scripted(
 function run(...scripts: string[][]) {
   const clock = new FakeClock();
   const models = scripts.map((script, index) => scripted(`m${index}`, script));
-  const model = createFallback({ models, clock, log });
+  const circuits = models.map(({ name }) => new CircuitBreaker({ clock, service: name }));
+  const services = models.map((each, at) => ({
+    model: each,
+    circuit: circuits[at] as CircuitBreaker,
+  }));
+  const permanent: string[] = [];
+  const onPermanentFault = ({ service, kind }: ServiceFault) =>
+    permanent.push(`${service} ${kind}`);
+  const open = () => createFallback({ services, clock, log, onPermanentFault });
+  let model = open();
   let heard = '';
   const listener = {
     onText(delta: string) {
@@ -67,7 +79,10 @@ function run(...scripts: string[][]) {
     await clock.advanceAsync(1_000, 50);
     return settled;
   };
-  return { clock, models, model, respond, heard: () => heard };
+  const newCall = () => {
+    model = open();
+  };
+  return { clock, models, circuits, permanent, model, newCall, respond, heard: () => heard };
 }
 
 describe('fallback', () => {
@@ -99,18 +114,66 @@ describe('fallback', () => {
     expect(models[1]?.asked).toBe(0);
   });
 
-  it('leaves a model that failed alone for 30 seconds', async () => {
-    const { respond, models, clock } = run(['!LLM_AUTH', 'Back.'], ['One.', 'Two.', 'Three.']);
+  it('stays with the model that answered for the rest of the call', async () => {
+    const { respond, models, clock } = run(['!LLM_TIMEOUT', 'Back.'], ['One.', 'Two.', 'Three.']);
     await respond();
     expect(await respond()).toBe('Two.');
-    clock.advance(30_000);
-    expect(await respond()).toBe('Back.');
-    expect(models[0]?.asked).toBe(2);
+    clock.advance(600_000);
+    expect(await respond()).toBe('Three.');
+    expect(models.map((each) => each.asked)).toEqual([1, 3]);
   });
 
-  it('still asks a resting model when all rest', async () => {
-    const { respond } = run(['!LLM_AUTH', 'Back.']);
+  it('asks a model that failed again when no other one answers', async () => {
+    const { respond } = run(['!LLM_TIMEOUT', 'Back.'], ['One.', '!LLM_TIMEOUT']);
+    await respond();
+    expect(await respond()).toBe('Back.');
+  });
+
+  it('passes by a model that failed in three calls, and asks it in one call after 15 s', async () => {
+    const script = ['!LLM_TIMEOUT', '!LLM_TIMEOUT', '!LLM_TIMEOUT', 'Back.', 'And on.'];
+    const { newCall, respond, models, clock, circuits } = run(script, []);
+    for (let i = 0; i < 5; i++) {
+      await respond();
+      newCall();
+    }
+    expect(models.map((each) => each.asked)).toEqual([3, 5]);
+    expect(circuits[0]?.state).toBe('open');
+    clock.advance(15_000);
+    expect(await respond()).toBe('Back.');
+    newCall();
+    expect(await respond()).toBe('And on.');
+  });
+
+  it('reports a refused key once, and asks it in no other call for five minutes', async () => {
+    const { newCall, respond, models, clock, permanent } = run(['auth', 'Back.'], []);
+    for (let i = 0; i < 3; i++) {
+      await respond();
+      newCall();
+    }
+    clock.advance(280_000);
+    await respond();
+    expect(models[0]?.asked).toBe(1);
+    expect(permanent).toEqual(['m0 auth']);
+    clock.advance(30_000);
+    newCall();
+    expect(await respond()).toBe('Back.');
+  });
+
+  it('counts no fault for a model that will not answer', async () => {
+    const refusals = Array.from({ length: 4 }, () => '!LLM_REFUSED');
+    const { newCall, respond, models, circuits } = run(refusals, []);
+    for (let i = 0; i < 4; i++) {
+      await respond();
+      newCall();
+    }
+    expect(models[0]?.asked).toBe(4);
+    expect(circuits[0]?.state).toBe('closed');
+  });
+
+  it('still asks a model whose circuit is open when there is no other one', async () => {
+    const { newCall, respond } = run(['auth', 'Back.']);
     expect(await respond()).toBe('LLM_AUTH');
+    newCall();
     expect(await respond()).toBe('Back.');
   });
 
@@ -140,10 +203,10 @@ describe('fallback', () => {
     expect(models.map((each) => each.prepared)).toEqual([1, 1]);
   });
 
-  it('closes every model', async () => {
+  it('leaves the models open when a call is over', async () => {
     const { model, models } = run([], []);
     await model.close();
-    expect(models.map((each) => each.asked)).toEqual([-1, -1]);
+    expect(models.map((each) => each.asked)).toEqual([0, 0]);
   });
 });
 

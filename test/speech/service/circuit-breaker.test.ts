@@ -89,4 +89,17 @@ describe('a circuit breaker', () => {
     circuit.succeeded();
     expect(circuit.admit()).toBe(false);
   });
+
+  it('names the permanent fault until the service works again', () => {
+    const { circuit, fail, clock } = breaker();
+    fail('network');
+    expect(circuit.permanentFault).toBeUndefined();
+    fail('quota');
+    expect(circuit.permanentFault?.kind).toBe('quota');
+    clock.advance(300_000);
+    expect(circuit.permanentFault?.kind).toBe('quota');
+    expect(circuit.admit()).toBe(true);
+    circuit.succeeded();
+    expect(circuit.permanentFault).toBeUndefined();
+  });
 });

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
+import { serviceFaults } from '../../../src/metrics/metrics.ts';
 import { vendorMessage } from '../../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../../src/speech/service/service-http.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -30,6 +31,13 @@ function client(egress = createEgress()) {
   return { clock, http };
 }
 
+async function faultsOf(service: string): Promise<number> {
+  const { values } = await serviceFaults.get();
+  return values
+    .filter(({ labels }) => labels.service === service)
+    .reduce((sum, { value }) => sum + value, 0);
+}
+
 const signal = new AbortController().signal;
 const post = { method: 'POST', signal, answerMsMax: 2_000 } as const;
 
@@ -42,6 +50,48 @@ describe('a request to a service', () => {
     const answer = await http.request({ ...post, url: `${url}/v1?a=b`, body: 'spoken' });
     expect((await answer.bytes(100)).toString()).toBe('spoken');
     expect(clock.timers).toBe(0);
+  });
+
+  it('counts no fault of a connection that is opened ahead', async () => {
+    const url = await serve((_, response) => response.writeHead(404).end());
+    const { http } = client();
+    const before = await faultsOf('acme');
+    http.prepare(url);
+    await expect(http.request({ ...post, url })).rejects.toMatchObject({ kind: 'request' });
+    expect((await faultsOf('acme')) - before).toBe(1);
+  });
+
+  it.each(['destroy', 'resetAndDestroy'] as const)(
+    'is repeated on a fresh connection, once, where the one kept open has been left (%s)',
+    async (leave) => {
+      const ports: (number | undefined)[] = [];
+      const url = await serve((request, response) => {
+        const { remotePort } = request.socket;
+        const isKept = ports.includes(remotePort);
+        ports.push(remotePort);
+        if (isKept) request.socket[leave]();
+        else request.pipe(response);
+      });
+      const { http, clock } = client();
+      const before = await faultsOf('acme');
+      for (const body of ['one', 'two', 'three', 'four']) {
+        const answer = await http.request({ ...post, url, body });
+        expect((await answer.bytes(100)).toString()).toBe(body);
+      }
+      expect(ports.length).toBeGreaterThan(new Set(ports).size);
+      expect([(await faultsOf('acme')) - before, clock.timers]).toEqual([0, 0]);
+    },
+  );
+
+  it('is not repeated on a connection that breaks at its first request', async () => {
+    let asked = 0;
+    const url = await serve(({ socket }) => {
+      asked += 1;
+      socket.destroy();
+    });
+    const { http } = client();
+    await expect(http.request({ ...post, url })).rejects.toMatchObject({ kind: 'network' });
+    expect(asked).toBe(1);
   });
 
   it('refuses a body that is too long', async () => {

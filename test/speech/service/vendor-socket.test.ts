@@ -139,6 +139,30 @@ describe('a service connection', () => {
     expect(faults[0]).toMatchObject({ kind: 'timeout' });
   });
 
+  it('takes an address with a long query', async () => {
+    const acme = await service();
+    const { socket, faults } = open(`${acme.url}/v1?keyterm=${'x'.repeat(8_000)}`);
+    await vi.waitFor(() => expect([socket.isReady, faults]).toEqual([true, []]));
+  });
+
+  it('hides a key that the service repeats as a part of an address', async () => {
+    const key = 'k/1+2=3456';
+    const acme = await service({
+      refuse: { status: 400, body: `bad ?token=${encodeURIComponent(key)}` },
+    });
+    const { faults } = open(acme.url, { secrets: [key] });
+    await vi.waitFor(() => expect(faults[0]?.detail).toBe('bad ?token=[redacted]'));
+  });
+
+  it('reports an address that is none, after its constructor has returned', () => {
+    const { faults, clock } = open('nonsense', {
+      warm: new WarmConnections({ clock: new FakeClock(), egress: createEgress() }),
+    });
+    expect(faults).toEqual([]);
+    clock.advance(0);
+    expect(faults).toMatchObject([{ kind: 'request' }]);
+  });
+
   it('sends keepalives only in pauses', async () => {
     const acme = await service();
     const { clock, socket } = open(acme.url, {
@@ -215,6 +239,48 @@ describe('connections opened ahead', () => {
     await vi.waitFor(() => expect(socket.isReady).toBe(true));
     expect(acme.accepted()).toBe(1);
     expect(warm.take(acme.url)).toBeUndefined();
+  });
+
+  it('are replaced by a fresh one, without a fault, where the service has left them', async () => {
+    const acme = await service();
+    const { warm } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    acme.resetNext();
+    const { socket, faults } = open(acme.url, { warm });
+    socket.send('first words');
+    const far = await acme.connected();
+    await vi.waitFor(() => expect(far.texts).toEqual(['first words']));
+    expect([acme.accepted(), faults]).toEqual([2, []]);
+  });
+
+  it('are replaced after 1 s without an answer, once', async () => {
+    const held: (() => void)[] = [];
+    const acme = await service({ hold: () => new Promise((resolve) => held.push(resolve)) });
+    const { warm } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    const { faults, clock } = open(acme.url, { warm });
+    clock.advance(999);
+    expect(acme.accepted()).toBe(1);
+    clock.advance(1);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(2));
+    clock.advance(1_400);
+    expect(faults).toEqual([]);
+    clock.advance(100);
+    expect(faults.map(({ kind }) => kind)).toEqual(['timeout']);
+    expect([acme.accepted(), clock.timers]).toEqual([2, 0]);
+    for (const release of held) release();
+  });
+
+  it('count as a refusal where the service refuses', async () => {
+    const acme = await service({ refuse: { status: 401, body: 'no' } });
+    const { warm } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    const { faults } = open(acme.url, { warm });
+    await vi.waitFor(() => expect(faults.map(({ kind }) => kind)).toEqual(['auth']));
+    expect(acme.accepted()).toBe(1);
   });
 
   it('close when they are not used for 30 s', async () => {

@@ -1,12 +1,8 @@
 // A listener of a recogniser that keeps everything, for tests.
 
-import { createEgress } from '../../../src/egress/egress-rule.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
-import type { ServiceMeans, ServiceUsage } from '../../../src/speech/service/service-means.ts';
-import { WarmConnections } from '../../../src/speech/service/warm-connections.ts';
+import type { ServiceUsage } from '../../../src/speech/service/service-means.ts';
 import type { RecognizedWords, RecognizerListener } from '../../../src/speech/stt/stt.ts';
-import type { Clock } from '../../../src/std/clock.ts';
-import { quietLog } from '../../fakes/quiet-log.ts';
 
 export interface Heard extends RecognizerListener {
   partials: string[];
@@ -27,10 +23,6 @@ export function heardBy(): Heard {
     onError: (error) => heard.faults.push(error as ServiceFault),
   };
   return heard;
-}
-
-export function meansOf(clock: Clock, egress = createEgress()): ServiceMeans {
-  return { clock, egress, log: quietLog().log, warm: new WarmConnections({ clock, egress }) };
 }
 
 /** `ms` of the caller, in frames of 20 ms, of which each sample is `level`. */

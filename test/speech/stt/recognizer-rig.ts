@@ -1,12 +1,10 @@
 // A call's recogniser on a test bench: the clock is a fake, the service is a fake on loopback, the caller speaks words
 // that the fake finds in the audio.
 
-import { createEgress } from '../../../src/egress/egress-rule.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
-import type { ServiceMeans, ServiceUsage } from '../../../src/speech/service/service-means.ts';
-import { WarmConnections } from '../../../src/speech/service/warm-connections.ts';
+import type { ServiceUsage } from '../../../src/speech/service/service-means.ts';
 import type {
   RecognizedWords,
   Recognizer,
@@ -14,15 +12,8 @@ import type {
   SttCapabilities,
   VendorTurn,
 } from '../../../src/speech/stt/stt.ts';
-import type { Clock } from '../../../src/std/clock.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { quietLog } from '../../fakes/quiet-log.ts';
 import { framesOf, silentFrames } from '../../fakes/spoken-words.ts';
-
-export function serviceMeans(clock: Clock): ServiceMeans {
-  const egress = createEgress();
-  return { clock, log: quietLog().log, egress, warm: new WarmConnections({ clock, egress }) };
-}
 
 export class RecognizerRig {
   readonly clock: FakeClock;

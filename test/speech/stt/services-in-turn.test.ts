@@ -10,9 +10,10 @@ import { startAssemblyAiServer } from '../../fakes/assemblyai-server.ts';
 import { startDeepgramServer } from '../../fakes/deepgram-server.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
+import { serviceMeans } from '../../fakes/service-means.ts';
 import { wordOf } from '../../fakes/spoken-words.ts';
 import type { SttFaults, SttServer } from '../../fakes/stt-server.ts';
-import { RecognizerRig, serviceMeans } from './recognizer-rig.ts';
+import { RecognizerRig } from './recognizer-rig.ts';
 
 const opened: { close(): unknown }[] = [];
 

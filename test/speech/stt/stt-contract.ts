@@ -9,6 +9,8 @@ export interface Heard {
   partials: string[];
   finals: RecognizedWords[];
   errors: ErrorCode[];
+  /** Announced delays in milliseconds. */
+  delays: number[];
 }
 
 export interface OpenRecognizer extends Heard {
@@ -19,7 +21,7 @@ export interface OpenRecognizer extends Heard {
 }
 
 export function openRecognizer(stt: SpeechToText, expectation: ExpectedInput): OpenRecognizer {
-  const heard: Heard = { partials: [], finals: [], errors: [] };
+  const heard: Heard = { partials: [], finals: [], errors: [], delays: [] };
   let wake = () => undefined as unknown;
   const changed = () =>
     new Promise<void>((resolve) => {
@@ -31,6 +33,7 @@ export function openRecognizer(stt: SpeechToText, expectation: ExpectedInput): O
       heard.finals.push(words);
       wake();
     },
+    onDelayed: (ms) => void heard.delays.push(ms),
     onError(error) {
       heard.errors.push(error.code);
       wake();

@@ -19,7 +19,11 @@ function call(...given: Given[]) {
     const service = new RecognizingService({ clock, name, ...options });
     return { service, circuit: new CircuitBreaker({ clock, service: name }) };
   });
-  const stt = createSttFallback({ services, clock, log: quietLog().log });
+  const permanent: string[] = [];
+  const stt = createSttFallback({
+    ...{ services, clock, log: quietLog().log },
+    onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
+  });
   const rig = new RecognizerRig(clock, stt);
   const hear = (frames: readonly Int16Array[]) => {
     for (const frame of frames) {
@@ -28,7 +32,7 @@ function call(...given: Given[]) {
     }
   };
   return {
-    ...{ clock, rig, stt, hear },
+    ...{ clock, rig, stt, hear, permanent },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     c: services[2] as (typeof services)[0],
@@ -122,6 +126,16 @@ describe('recognisers with a fallback', () => {
     at.silence(3_000);
     expect(at.rig.text).toBe(many(12));
     expect(at.rig.finals).toHaveLength(1);
+  });
+
+  it('announce a delay when the service has fallen behind the speech whose words are asked for', () => {
+    const stalled = call({ faults: () => ({ silentAtMs: 700 }) }, {});
+    stalled.turn(many(8));
+    expect(stalled.rig.partials.at(-1)).toBe(many(2));
+    expect(stalled.rig.delays).toEqual([1_000]);
+    const healthy = call({}, {});
+    healthy.turn(many(8));
+    expect(healthy.rig.delays).toEqual([]);
   });
 
   it('do not take back interim words while they are replayed', () => {
@@ -281,6 +295,72 @@ describe('recognisers with a fallback', () => {
     expect(at.rig.usage.map(({ service }) => service)).toEqual(['a', 'b']);
     expect([at.rig.finals, at.rig.errors]).toEqual([[], []]);
     expect(at.clock.timers).toBeLessThan(10);
+  });
+
+  it('report a permanent fault that the caller does not notice, and no transient one', () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 1_000, kind: 'quota' }) },
+      { faults: () => ({ failAtMs: 3_000, kind: 'overload' }) },
+      {},
+    );
+    at.turn(many(12));
+    at.silence(4_000);
+    expect([at.rig.text, at.rig.errors, at.permanent]).toEqual([many(12), [], ['a quota']]);
+  });
+
+  it('report the fault once as an error when nothing is left', () => {
+    const at = call({ faults: () => ({ failAtMs: 1_000, kind: 'auth' }) });
+    at.turn(many(4));
+    at.silence(3_000);
+    expect([at.rig.errors.length, at.permanent]).toEqual([1, []]);
+  });
+
+  it('leave the services open when a call is over', async () => {
+    const at = call({}, {});
+    await at.stt.close();
+    at.turn('w1 w2');
+    at.silence(400);
+    expect(at.rig.text).toBe('w1 w2');
+    expect(at.a.service.isClosed).toBe(false);
+  });
+
+  it('begin speech at a gated service where the one before had ended the turn within it', () => {
+    const faults = () => ({ failAtMs: 2_400, kind: 'auth' as const });
+    const at = call({ faults, endsAfterMs: 260 }, { capabilities: { gated: true } });
+    at.says('w1 w2');
+    at.silence(400);
+    expect(at.rig.turns).toEqual([['ended', 'w1 w2']]);
+    at.rig.recognizer.speechResumed?.();
+    at.hear(framesOf(many(6, 3)));
+    at.rig.recognizer.speechStopped?.();
+    at.silence(400);
+    at.rig.recognizer.finalize();
+    at.silence(2_000);
+    expect(at.b.service.sessions[0]?.calls.slice(-3)).toEqual(['start', 'stop', 'finalize']);
+    expect(at.rig.text).toBe(`w1 w2 ${many(6, 3)}`);
+  });
+
+  it('keep the words of audio that is no longer there to replay', () => {
+    const faults = () => ({ failAtMs: 20_000, kind: 'auth' as const });
+    const at = call({ faults }, {});
+    at.turn(many(90));
+    at.silence(12_000);
+    expect(at.rig.text).toBe(many(90));
+    expect(at.rig.finals).toHaveLength(1);
+  });
+
+  it('end with the code of the embedded recogniser that has no room, which counts as no fault', () => {
+    const faults = () => ({ failAtMs: 100, kind: 'auth' as const });
+    const at = call({ faults }, { refuses: true });
+    at.turn('w1');
+    at.silence(1_000);
+    expect(at.rig.errors.map(({ code }) => code)).toEqual(['STT_UNAVAILABLE']);
+    expect(at.b.service.sessions).toHaveLength(1);
+    for (let other = 0; other < 5; other++) {
+      new RecognizerRig(at.clock, at.stt);
+      at.silence(100);
+    }
+    expect(at.b.circuit.state).toBe('closed');
   });
 
   it('lose and double no word, whatever fails when', () => {

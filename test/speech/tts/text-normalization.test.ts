@@ -17,6 +17,13 @@ describe('spoken form', () => {
     ['**Bold** and `code`', 'Bold and code'],
     ['A & B, #5', 'A and B, number 5'],
     ['Press *, *1 or #.', 'Press star , star 1 or pound.'],
+    ['Dial *21*555# or *#06#.', 'Dial star 2 1 star 5 5 5 pound or star pound 0 6 pound.'],
+    ['2 < 3 and 5 > 4', '2 less than 3 and 5 greater than 4'],
+    ['2 * 3 is 6', '2 times 3 is 6'],
+    ['a 5* hotel', 'a 5 star hotel'],
+    ['I <3 it', 'I love it'],
+    ['C# and F#', 'C sharp and F sharp'],
+    ['It is -5 degrees', 'It is minus 5 degrees'],
   ])('%s is said as %s', (text, said) => {
     expect(normalizeText(text)).toBe(said);
   });

@@ -220,6 +220,19 @@ describe('the voices of a call', () => {
     expect(logOf(1)).toEqual([]);
   });
 
+  it.each([true, false])(
+    'change within a clause although no more text follows, and the turn has not ended (times: %s)',
+    async (wordTimes) => {
+      const { clock, say, logOf } = setUp({ wordTimes, failure: failing(300, 'silent') }, {});
+      const { heard } = say(CLAUSE);
+      await clock.advanceAsync(2_700, 100);
+      expect(logOf(1)).toEqual([]);
+      await clock.advanceAsync(400, 100);
+      expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush']);
+      expect(heard.from).toEqual([0, 0]);
+    },
+  );
+
   it('are silent after a cancel, and leave no timer', async () => {
     const { clock, say, logOf } = setUp({ speed: 1 }, {});
     const { heard, stream } = say(CLAUSE, SENTENCE);

@@ -103,15 +103,18 @@ const CLOSES: Record<number, FaultKind> = {
   4004: 'session',
   4008: 'session',
   4010: 'protocol',
-  4029: 'protocol',
+  4029: 'rate',
   4030: 'network',
   4031: 'session',
   4032: 'protocol',
   4033: 'protocol',
   4034: 'protocol',
+  4100: 'protocol',
   4101: 'request',
   4102: 'rate',
-  4103: 'request',
+  // Another connection has taken the session over.
+  4103: 'session',
+  4104: 'request',
 };
 
 /** 1008 is also the close of a refused key. */

@@ -14,6 +14,8 @@ const KEEPALIVE_MS = 4_000;
 const PACKET_MS = 60;
 /** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
 const FINAL_MS_MAX = 1_000;
+/** Audio behind the last fixed words that the service may not have got when it fixed them. */
+const OPEN_MS = 500;
 
 const word = z.object({
   word: z.string(),
@@ -62,6 +64,8 @@ export class NovaRecognizer implements Recognizer {
   #isInTurn = false;
   /** A message came after the last `finalize`. */
   #isAlive = false;
+  /** Milliseconds of the stream up to the last `finalize`. */
+  #askedMs = 0;
 
   constructor({ means, model, key, url, listener }: NovaOptions) {
     this.#listener = listener;
@@ -101,6 +105,7 @@ export class NovaRecognizer implements Recognizer {
     if (this.#socket.hasEnded) return;
     this.#isInTurn = false;
     this.#isAlive = false;
+    this.#askedMs = this.#socket.pushedMs;
     this.#owed.ask();
     this.#socket.flush();
     this.#socket.send({ type: 'Finalize' });
@@ -172,9 +177,10 @@ export class NovaRecognizer implements Recognizer {
   }
 
   /** No answer to Finalize. If the service works, it had no audio that was not final; interim words are the best there
-   *  is. If it sends nothing while words are open, it has stopped. */
+   *  is. If it sends nothing while words are open, or audio is that it has not fixed, it has stopped. */
   #overdue(): void {
-    if (this.#interim !== undefined && !this.#isAlive) {
+    const isOpen = this.#interim !== undefined || this.#askedMs - this.#fixedS * 1_000 > OPEN_MS;
+    if (isOpen && !this.#isAlive) {
       this.#socket.fail('timeout', 'no answer to Finalize');
       return;
     }

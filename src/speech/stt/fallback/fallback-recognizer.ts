@@ -2,6 +2,7 @@
 // session of the same service or of the next one, faster than real time, with the live audio behind it. Words come
 // once: finals confirm the audio before them, and only what follows is replayed.
 
+import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
@@ -22,8 +23,6 @@ import { SpeechWatchdog } from './speech-watchdog.ts';
 
 /** Before the detected begin of speech, and in a pause: what a new session gets at least. */
 const BEFORE_SAMPLES = 8_000;
-/** Words end so much before the moment they are reported, where a service gives no times. */
-const LATENCY_SAMPLES = 1_600;
 /** Controls of the audio that is not confirmed; a turn has a handful. */
 const MARKS_MAX = 200;
 /** A service is tried again at once unless its session before was as short as this. */
@@ -31,6 +30,8 @@ const LASTING_MS = 30_000;
 /** Time to connect, as the caller of `onDelayed` should expect it. */
 const CONNECT_MS = 500;
 const DELAY_MS_MAX = 2_500;
+/** Clients give up a service that does not answer `finalize` for so long. */
+const BEHIND_MS = 1_000;
 /** In the pause after this share of the longest session, and without a pause after the second. */
 const ROTATION_SHARE = 0.95;
 const ROTATION_SHARE_MAX = 0.99;
@@ -46,6 +47,9 @@ export interface FallbackRecognizerOptions {
   first: number;
   clock: Clock;
   log: Log;
+  /** A fault that the caller does not notice, and that lasts until the owner of the call changes a key, an account or a
+   *  setting. */
+  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
   expectation: ExpectedInput;
   listener: RecognizerListener;
 }
@@ -64,8 +68,8 @@ export class FallbackRecognizer implements Recognizer {
   #held: RecognizedWords[] = [];
   #owed = 0;
   #isInTurn = false;
-  /** There are interim words after the last final. */
-  #hasPartial = false;
+  /** Interim words after the last final. */
+  #partialWords: RecognizedWords | undefined;
   /** Characters of the last interim words that were reported. */
   #reported = 0;
   /** A silent service is at fault once another one finds words in the same audio. */
@@ -89,7 +93,8 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   speechStarted(): void {
-    if (this.#owed === 0 && !this.#hasPartial && !this.#isInTurn) this.#confirm(this.#pause());
+    if (this.#owed === 0 && this.#partialWords === undefined && !this.#isInTurn)
+      this.#confirm(this.#pause());
     this.#isInTurn = true;
     this.#mark('start');
   }
@@ -99,16 +104,19 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   speechResumed(): void {
-    this.#mark('resume');
+    // The service ended the turn that goes on.
+    if (this.#isInTurn) this.#mark('resume');
+    else this.speechStarted();
   }
 
   finalize(): void {
     if (this.#session === undefined) return;
     this.#owed += 1;
     this.#isInTurn = false;
-    const { lagSamples } = this.#session;
+    const { lagSamples, isBehind } = this.#session;
     this.#mark('finalize');
     if (lagSamples > 0) this.#delayed(lagSamples);
+    else if (isBehind) this.#options.listener.onDelayed?.(BEHIND_MS);
   }
 
   expect(expectation: ExpectedInput): void {
@@ -148,9 +156,11 @@ export class FallbackRecognizer implements Recognizer {
     const { services, clock, listener } = this.#options;
     const entry = services[this.#index];
     if (entry === undefined) return;
-    if (!this.#isInTurn && this.#owed === 0 && !this.#hasPartial) this.#confirm(this.#pause());
-    const from = Math.max(this.#confirmed, this.#ring.oldest);
-    this.#hasPartial = false;
+    if (!this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined)
+      this.#confirm(this.#pause());
+    this.#keepLostWords();
+    const from = this.#confirmed;
+    this.#partialWords = undefined;
     const session: RecognizerSession = new RecognizerSession({
       service: entry.service,
       expectation: this.#expectation,
@@ -163,13 +173,24 @@ export class FallbackRecognizer implements Recognizer {
         onTurn: (turn, words) => this.#from(session, () => this.#turn(session, turn, words)),
         onActivity: () => this.#from(session, () => this.#alive(session)),
         onUsage: (usage) => listener.onUsage?.(usage),
-        onError: (error) =>
-          this.#from(session, () => this.#failed(faultOf(error, entry.service.name))),
+        onError: (error) => this.#from(session, () => this.#ended(error, entry.service.name)),
       },
     });
     this.#session = session;
     if (this.#language !== undefined) session.recognizer.setLanguage?.(this.#language);
     this.#awaitRotation(entry.service.capabilities.sessionMsMax);
+  }
+
+  /** Audio that is older than the ring cannot be replayed: its interim words are the best there is. */
+  #keepLostWords(): void {
+    const { oldest } = this.#ring;
+    if (this.#confirmed >= oldest) return;
+    const { words = [], confidence = null } = this.#partialWords ?? {};
+    const lost = words.filter(({ startMs }) => startMs < oldest / 8);
+    if (lost.length > 0) {
+      this.#held.push({ text: lost.map(({ word }) => word).join(' '), confidence, words: lost });
+    }
+    this.#confirm(Math.max(oldest, (lost.at(-1)?.endMs ?? 0) * 8));
   }
 
   /** What comes late from a session that was given up has no effect. */
@@ -199,7 +220,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #rotateInPause(): void {
-    const isPause = !this.#isInTurn && this.#owed === 0 && !this.#hasPartial;
+    const isPause = !this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined;
     if (this.#isRotationDue && isPause && this.#session?.lagSamples === 0) this.#renew();
   }
 
@@ -231,7 +252,7 @@ export class FallbackRecognizer implements Recognizer {
 
   #partial(session: RecognizerSession, words: RecognizedWords): void {
     if (words.text !== '') this.#understood();
-    this.#hasPartial = words.text !== '';
+    this.#partialWords = words.text === '' ? undefined : words;
     const all = joinWords([...this.#held, words]);
     // Replayed audio gives the first words of what is known already.
     if (session.lagSamples > 0 && all.text.length < this.#reported) return;
@@ -244,9 +265,9 @@ export class FallbackRecognizer implements Recognizer {
     else if (session.owesFinal && this.#watchdog.isSuspicious()) {
       if (this.#silent('no sign of life')) return;
     }
-    this.#hasPartial = false;
+    this.#partialWords = undefined;
     const answered = session.answered();
-    this.#confirm(answered?.at ?? session.endOf(words) ?? session.sent - LATENCY_SAMPLES);
+    this.#confirm(answered?.at ?? session.endOf(words) ?? session.likelyEnd);
     if (answered === undefined && this.#owed > 0) {
       if (words.text !== '') this.#held.push(words);
       return;
@@ -303,6 +324,16 @@ export class FallbackRecognizer implements Recognizer {
     return new ServiceFault('stt', name, 'timeout', { detail });
   }
 
+  #ended(error: GatewayError, service: string): void {
+    if (codeOf(error) !== 'STT_UNAVAILABLE') {
+      this.#failed(faultOf(error, service));
+      return;
+    }
+    // The embedded recogniser has no room. That says nothing about the next call.
+    this.#endSession();
+    this.#use(this.#next(), error);
+  }
+
   #failed(fault: ServiceFault): void {
     const { services, clock } = this.#options;
     const livedMs = clock.monotonicMs() - (this.#session?.openedAt ?? 0);
@@ -327,9 +358,9 @@ export class FallbackRecognizer implements Recognizer {
     return at === -1 ? undefined : at;
   }
 
-  #use(index: number | undefined, fault: ServiceFault): void {
-    const { services, listener, log } = this.#options;
-    const { service, kind } = fault;
+  #use(index: number | undefined, fault: GatewayError): void {
+    const { services, listener, log, onPermanentFault } = this.#options;
+    const { service, kind } = fault.facts;
     const entry = index === undefined ? undefined : services[index];
     if (index === undefined || entry === undefined) {
       log.warn({ service, kind }, 'no recogniser is left');
@@ -337,6 +368,7 @@ export class FallbackRecognizer implements Recognizer {
       return;
     }
     log.info({ service, kind, next: entry.service.name }, 'recogniser replaced');
+    if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
     const isOther = index !== this.#index;
     if (isOther) this.#hasRetried = false;
     this.#index = index;

@@ -13,6 +13,10 @@ export interface Mark {
   at: number;
 }
 
+/** Words end so much before the moment they are reported, where a service gives no times. */
+const LATENCY_SAMPLES = 1_600;
+/** Speech without words up to its end: more than services take for interim words. */
+const BEHIND_SAMPLES = 4_800;
 const SAMPLES_PER_MS = 8;
 const SPEED_MAX = 1.8;
 const STEP_MS = 20;
@@ -48,6 +52,10 @@ export class RecognizerSession {
   /** Position up to which it has got the audio. */
   #sent: number;
   #marks: Mark[];
+  /** Position up to which there are words, interim ones included. */
+  #wordsTo = 0;
+  /** Where the speech has ended. */
+  #stoppedAt: number | undefined;
   #asked: Mark[] = [];
   readonly #frame = new Int16Array(STEP_SAMPLES);
   #step: Timer | undefined;
@@ -66,8 +74,15 @@ export class RecognizerSession {
     if (from < ring.written || marks.length > 0) this.#replay();
   }
 
-  get sent(): number {
-    return this.#sent;
+  /** Where words that come now end, if they have no times. */
+  get likelyEnd(): number {
+    return this.#sent - LATENCY_SAMPLES;
+  }
+
+  /** The known words end well before the speech does: the service is late, or has stopped. */
+  get isBehind(): boolean {
+    if (!this.#options.service.capabilities.interimWords) return false;
+    return (this.#stoppedAt ?? this.#sent) - this.#wordsTo > BEHIND_SAMPLES;
   }
 
   /** `finalize` has no answer yet. */
@@ -117,6 +132,7 @@ export class RecognizerSession {
   }
 
   #give(mark: Mark): void {
+    this.#stoppedAt = mark.kind === 'stop' ? mark.at : undefined;
     if (mark.kind === 'start') this.recognizer.speechStarted();
     else if (mark.kind === 'stop') this.recognizer.speechStopped?.();
     else if (mark.kind === 'resume') this.recognizer.speechResumed?.();
@@ -182,14 +198,20 @@ export class RecognizerSession {
     }
   }
 
+  #noted(words: RecognizedWords): RecognizedWords {
+    if (words.text === '') return words;
+    this.#wordsTo = Math.max(this.#wordsTo, this.endOf(words) ?? this.likelyEnd);
+    return words;
+  }
+
   /** The listener with the times of the call. */
   #shifted(): RecognizerListener {
     const { listener, from } = this.#options;
     const byMs = from / SAMPLES_PER_MS;
     return {
       ...listener,
-      onPartial: (words) => listener.onPartial(shift(words, byMs)),
-      onFinal: (words) => listener.onFinal(shift(words, byMs)),
+      onPartial: (words) => listener.onPartial(this.#noted(shift(words, byMs))),
+      onFinal: (words) => listener.onFinal(this.#noted(shift(words, byMs))),
       onTurn: (turn, words) => listener.onTurn?.(turn, shift(words, byMs)),
     };
   }

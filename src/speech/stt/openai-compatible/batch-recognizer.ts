@@ -7,6 +7,7 @@ import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
+import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import type { Transcriber, Upload } from './transcriber.ts';
 
@@ -20,7 +21,6 @@ const SAMPLES_MIN = RATE_HZ / 10;
 const DUE_MAX = 4;
 const TERMS_MAX = 50;
 const TERM_CHARACTERS_MAX = 60;
-const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
 interface Attempt {
   controller: AbortController;
@@ -82,10 +82,11 @@ export class BatchRecognizer implements Recognizer {
 
   speechStopped(): void {
     if (this.#isOver || !this.#audio.open) return;
+    // What was uploaded at an earlier pause is a part of the utterance.
+    this.speechResumed();
     this.#voiceToMs = this.#nowMs;
-    this.#silence?.cancel();
     this.#silence = this.#clock.after(SPECULATION_MS, () => {
-      this.#speculation ??= this.#attempt();
+      this.#speculation = this.#attempt();
     });
   }
 

@@ -10,7 +10,13 @@ export interface Grammar {
   text: string;
   /** Every word in it, each once. */
   words: string[];
+  /** How freely it combines words: `phrases` has whole phrases only, `loop` repeats words at will. */
+  form: GrammarForm;
+  /** The rival phrases in it that are no part of an expected one. */
+  rivals: readonly string[];
 }
+
+export type GrammarForm = 'phrases' | 'values' | 'loop';
 
 export interface GrammarResult {
   /** Undefined if no phrase is left. */
@@ -27,7 +33,11 @@ export interface GrammarWarning {
 
 export interface GrammarOptions {
   dictionary: Pick<Dictionary, 'has'>;
+  /** Unexpected phrases in the grammar, which compete with the expected ones. Default: none. */
+  rivals?: readonly string[];
 }
+
+const LOOPS: readonly SlotType[] = ['digits', 'spelling'];
 
 /** With more phrases, results are guesses and the search is slow. */
 const PHRASES_MAX = 500;
@@ -39,13 +49,24 @@ export function buildGrammar(expectation: ExpectedInput, options: GrammarOptions
   const phrases = sayablePhrases(expectation.phrases, options.dictionary, warnings);
   const slots = [...new Set(expectation.slots)].map(slotRule);
   if (phrases.length + slots.length === 0) return { grammar: undefined, warnings };
-  const said = [...slots.map((slot) => `<${slot}>`), ...phrases];
+  const expected = new Set(phrases);
+  const rivals = sayablePhrases(options.rivals ?? [], options.dictionary, []);
+  const others = rivals.filter((phrase) => !expected.has(phrase));
+  const said = [...slots.map((slot) => `<${slot}>`), ...phrases, ...others];
   const rules = [
     ...rulesFor(slots).map((name) => rule(name, RULES[name] ?? '')),
     `public ${rule('utterance', said.join(' | '))}`,
   ];
   const text = `#JSGF V1.0;\ngrammar expected;\n${rules.join('\n')}\n`;
-  return { grammar: { text, words: wordsOf(rules) }, warnings };
+  const form = formOf(expectation.slots);
+  // A value such as "yes please" ends with a rival of its own right.
+  const apart = form === 'loop' ? others : [];
+  return { grammar: { text, words: wordsOf(rules), form, rivals: apart }, warnings };
+}
+
+function formOf(slots: readonly SlotType[]): GrammarForm {
+  if (slots.length === 0) return 'phrases';
+  return slots.some((slot) => LOOPS.includes(slot)) ? 'loop' : 'values';
 }
 
 function rule(name: string, expansion: string): string {

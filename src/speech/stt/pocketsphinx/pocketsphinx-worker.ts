@@ -5,43 +5,30 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import { buildGrammar, type Grammar, type GrammarWarning } from './jsgf.ts';
+import { systemClock } from '../../../std/clock.ts';
+import { buildGrammar, type Grammar } from './jsgf.ts';
 import {
   createPartialDecoders,
   type PartialDecoders,
   type PartialDecoding,
 } from './partial-decoders.ts';
 import { DICTIONARY_FILE, loadLibrary, missingLibraries } from './pocketsphinx-library.ts';
+import {
+  HANDLED,
+  POSTED,
+  type SphinxData,
+  type SphinxReport,
+  type SphinxRequest,
+  TAKEN,
+} from './pocketsphinx-messages.ts';
 import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts';
 import { createRecognition, type Recognition } from './recognition.ts';
-
-export interface SphinxData {
-  /** One counter: audio messages processed so far. */
-  taken: SharedArrayBuffer;
-}
-
-export type SphinxRequest =
-  | { kind: 'expect'; id: number; expectation: ExpectedInput }
-  /** An utterance begins. */
-  | { kind: 'start'; id: number }
-  /** 8 kHz; ownership is transferred. */
-  | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
-  /** The utterance is over; the answer is one `final`. */
-  | { kind: 'finish'; id: number }
-  | { kind: 'close'; id: number };
-
-export type SphinxReport =
-  | { kind: 'ready' }
-  /** The library or its model is missing. */
-  | { kind: 'missing'; reason: string }
-  | { kind: 'partial'; id: number; text: string }
-  | { kind: 'final'; id: number; text: string; confidence: number | null }
-  | { kind: 'warned'; id: number; warnings: GrammarWarning[] }
-  /** This call's recogniser has failed for good. */
-  | { kind: 'failed'; id: number; reason: string };
+import { RIVAL_PHRASES, withSounds } from './rival-phrases.ts';
 
 /** An utterance is decoded up to this length; an answer to a question is shorter than 20 s. */
 const UTTERANCE_SAMPLES_MAX = 160_000;
+/** With more batches of audio waiting, partial words would come too late and delay the final ones. */
+const PARTIAL_BACKLOG_MAX = 30;
 
 interface Call {
   /** For the next utterance; undefined if nothing can be recognised. */
@@ -64,8 +51,8 @@ interface Engine {
 }
 
 const port = parentPort;
-const { taken }: SphinxData = workerData;
-const counter = new Int32Array(taken);
+const data: SphinxData = workerData;
+const counts = new Int32Array(data.counts);
 const calls = new Map<number, Call>();
 
 /** Undefined until the first call: the model and the dictionary take about 130 MB and a second, which a gateway
@@ -82,14 +69,14 @@ function report(message: SphinxReport): void {
 
 function openEngine(): Engine {
   const library = loadLibrary();
-  const dictionary = parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8'));
-  const recognition = createRecognition(library, dictionary);
+  const dictionary = withSounds(parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8')));
+  const recognition = createRecognition(library, dictionary, systemClock);
   return { dictionary, recognition, partials: createPartialDecoders(library, dictionary) };
 }
 
 function serve(): void {
   port?.on('message', (request: SphinxRequest) => {
-    if (request.kind === 'audio') Atomics.add(counter, 0, 1);
+    if (request.kind === 'audio') Atomics.add(counts, TAKEN, 1);
     opened ??= openEngine(); // An error ends the thread, which fails its calls.
     try {
       handle(opened, request);
@@ -98,6 +85,7 @@ function serve(): void {
       forget(request.id);
       report({ kind: 'failed', id: request.id, reason });
     }
+    Atomics.add(counts, HANDLED, 1);
   });
   report({ kind: 'ready' });
 }
@@ -123,7 +111,10 @@ function forget(id: number): void {
 }
 
 function expectWords({ dictionary }: Engine, id: number, expectation: ExpectedInput): void {
-  const { grammar, warnings } = buildGrammar(expectation, { dictionary });
+  const { grammar, warnings } = buildGrammar(expectation, {
+    dictionary,
+    rivals: RIVAL_PHRASES,
+  });
   if (warnings.length > 0) report({ kind: 'warned', id, warnings });
   const call = calls.get(id);
   if (call !== undefined) call.grammar = grammar;
@@ -143,6 +134,11 @@ function take(id: number, utterance: Utterance | undefined, samples: Int16Array)
   utterance.samples += samples.length;
   while (utterance.samples > UTTERANCE_SAMPLES_MAX) {
     utterance.samples -= utterance.parts.shift()?.length ?? 0;
+  }
+  if (Atomics.load(counts, POSTED) - Atomics.load(counts, TAKEN) > PARTIAL_BACKLOG_MAX) {
+    utterance.following?.stop();
+    utterance.following = undefined;
+    return;
   }
   const text = utterance.following?.push(samples) ?? '';
   if (text === utterance.partial) return;

@@ -3,17 +3,23 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { workerEntry } from '../../../runtime/entry-point.ts';
 import {
   type SupervisedWorker,
   startSupervisedWorker,
 } from '../../../runtime/supervised-worker.ts';
-import type { Clock, Timer } from '../../../std/clock.ts';
-import { createGatedAudio } from '../gated-audio.ts';
+import type { Clock } from '../../../std/clock.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
-import type { SphinxData, SphinxReport, SphinxRequest } from './pocketsphinx-worker.ts';
+import { type CallLine, SphinxCall } from './pocketsphinx-call.ts';
+import {
+  POSTED,
+  type SphinxData,
+  type SphinxReport,
+  type SphinxRequest,
+  TAKEN,
+} from './pocketsphinx-messages.ts';
+import { watchThread } from './thread-watch.ts';
 
 export interface PocketSphinxOptions {
   log: Log;
@@ -28,10 +34,8 @@ export interface PocketSphinxOptions {
 const START_MS_MAX = 20_000;
 /** Calls of one thread: it is fully used when a third of them speak at once. */
 const CALLS_MAX = 100;
-/** Batches of 100 ms that wait for one thread: beyond 10 s of audio the words would come too late. */
-const BACKLOG_MAX = 100;
-/** From the end of an utterance to its words. */
-const FINAL_MS_MAX = 3_000;
+/** Batches of 100 ms that wait for one thread, from all of its calls: 12 MB. */
+const BACKLOG_MAX = 8_000;
 
 /** Undefined, with a log line that has the install command, if the library or its model is missing. */
 export async function openPocketSphinx(
@@ -50,7 +54,7 @@ export async function openPocketSphinx(
   return {
     name: 'pocketsphinx',
     model: 'en-us',
-    capabilities: { interimWords: true, finalMsP99: 400, closedOnly: true },
+    capabilities: { interimWords: true, finalMsP99: 300, closedOnly: true },
     open(expectation, listener) {
       const thread = threads.reduce((best, each) => (each.calls < best.calls ? each : best));
       lastId += 1;
@@ -69,33 +73,10 @@ interface Thread {
   close(): Promise<void>;
 }
 
-/** A thread's message to one call. */
-interface Call {
-  /** An utterance is in progress, or its words are awaited. */
-  readonly busy: boolean;
-  /** Sends the expected input to a new thread. */
-  introduce(): void;
-  report(message: SphinxReport): void;
-  fail(error: GatewayError): void;
-}
-
-/** The part of a thread that a call uses. */
-interface CallLine {
-  id: number;
-  clock: Clock;
-  log: Log;
-  post(request: SphinxRequest): void;
-  /** False if the queue is full. */
-  send(samples: Int16Array<ArrayBuffer>): boolean;
-  hangs(): void;
-  leave(): void;
-}
-
 function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
-  const calls = new Map<number, Call>();
-  const data: SphinxData = { taken: new SharedArrayBuffer(4) };
-  const taken = new Int32Array(data.taken);
-  let posted = 0;
+  const calls = new Map<number, SphinxCall>();
+  const data: SphinxData = { counts: new SharedArrayBuffer(12) };
+  const counts = new Int32Array(data.counts);
   let gone = false;
   let announce: (outcome: string) => void = () => undefined;
   const started = new Promise<string>((resolve) => {
@@ -103,7 +84,7 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
   });
   const tooLate = clock.after(START_MS_MAX, () => announce('its thread does not start'));
 
-  function failAll(affected: Call[], reason: string): void {
+  function failAll(affected: SphinxCall[], reason: string): void {
     for (const call of affected) call.fail(new GatewayError('STT_FAILED', { reason }));
   }
 
@@ -126,14 +107,17 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
     },
     onDown(reason, forGood) {
       gone = forGood;
-      posted = 0;
-      Atomics.store(taken, 0, 0);
+      counts.fill(0);
+      watch.restart();
       if (forGood) announce(reason);
-      const all = [...calls.values()];
-      failAll(forGood ? all : all.filter((call) => call.busy), reason);
-      for (const call of calls.values()) call.introduce();
+      if (forGood) failAll([...calls.values()], reason);
+      else for (const call of [...calls.values()]) call.restart(reason);
+    },
+    onUp() {
+      gone = false;
     },
   });
+  const watch = watchThread({ clock, counts, calls, onStuck: () => worker.kill('it hangs') });
 
   return {
     started,
@@ -150,24 +134,33 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
         log,
         post: worker.post,
         send(samples) {
-          if (posted - Atomics.load(taken, 0) >= BACKLOG_MAX) return false;
-          posted += 1;
+          if (waiting(counts) >= BACKLOG_MAX) return false;
+          Atomics.add(counts, POSTED, 1);
           worker.post({ kind: 'audio', id, samples }, [samples.buffer]);
           return true;
         },
-        hangs: () => worker.kill('it gave no words in time'),
+        get isQueued() {
+          return [...calls.values()].some((each) => each.waits);
+        },
+        awaits: () => watch.start(),
+        settles: () => watch.settle(),
         leave: () => calls.delete(id),
       };
-      const { call, recognizer } = openCall(line, expectation, listener);
+      const call = new SphinxCall(line, expectation, listener);
       calls.set(id, call);
-      return recognizer;
+      return call;
     },
     async close() {
       tooLate.cancel();
+      watch.close();
       failAll([...calls.values()], 'it is closed');
       await worker.close();
     },
   };
+}
+
+function waiting(counts: Int32Array): number {
+  return Atomics.load(counts, POSTED) - Atomics.load(counts, TAKEN);
 }
 
 function refused(listener: RecognizerListener, reason: string): Recognizer {
@@ -175,94 +168,4 @@ function refused(listener: RecognizerListener, reason: string): Recognizer {
   const nothing = () => undefined;
   const recognizer = { push: nothing, speechStarted: nothing, finalize: nothing, expect: nothing };
   return { ...recognizer, close: nothing };
-}
-
-function openCall(
-  line: CallLine,
-  firstExpectation: ExpectedInput,
-  listener: RecognizerListener,
-): { call: Call; recognizer: Recognizer } {
-  const { id, clock, log } = line;
-  let expectation = firstExpectation;
-  let droppedBatches = 0;
-  let over = false;
-  /** One for each utterance whose words are awaited, oldest first. */
-  const awaited: { sinceMs: number; deadline: Timer }[] = [];
-  const audio = createGatedAudio((samples) => {
-    if (!line.send(samples)) droppedBatches += 1;
-  });
-
-  function introduce(): void {
-    line.post({ kind: 'expect', id, expectation });
-  }
-
-  function end(): void {
-    over = true;
-    for (const { deadline } of awaited) deadline.cancel();
-    line.leave();
-  }
-
-  function finalWords(text: string, confidence: number | null): void {
-    const utterance = awaited.shift();
-    if (utterance === undefined) return;
-    utterance.deadline.cancel();
-    const seconds = (clock.monotonicMs() - utterance.sinceMs) / 1_000;
-    serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: 'ok' }, seconds);
-    listener.onFinal({ text, confidence });
-  }
-
-  const call: Call = {
-    get busy() {
-      return audio.open || awaited.length > 0;
-    },
-    introduce,
-    report(message) {
-      if (message.kind === 'partial') {
-        listener.onPartial({ text: message.text, confidence: null });
-      } else if (message.kind === 'final') finalWords(message.text, message.confidence);
-      else if (message.kind === 'failed') {
-        call.fail(new GatewayError('STT_FAILED', { reason: message.reason }));
-      } else if (message.kind === 'warned') {
-        const { warnings } = message;
-        log.warn({ warnings, count: warnings.length }, 'phrases that cannot be recognised');
-      }
-    },
-    fail(error) {
-      end();
-      serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: error.code }, 0);
-      listener.onError(error);
-    },
-  };
-
-  introduce();
-  const recognizer: Recognizer = {
-    push(frame) {
-      if (!over) audio.push(frame);
-    },
-    speechStarted() {
-      if (over || audio.open) return;
-      line.post({ kind: 'start', id });
-      audio.start();
-    },
-    finalize() {
-      if (over) return;
-      const deadline = clock.after(FINAL_MS_MAX, line.hangs);
-      awaited.push({ sinceMs: clock.monotonicMs(), deadline });
-      audio.stop();
-      line.post({ kind: 'finish', id });
-      if (droppedBatches > 0) log.warn({ droppedBatches }, 'recogniser too slow, audio dropped');
-      droppedBatches = 0;
-    },
-    expect(next) {
-      // Threads process messages in order: the utterance in progress is decoded with the grammar it began with.
-      expectation = next;
-      if (!over) line.post({ kind: 'expect', id, expectation });
-    },
-    close() {
-      if (over) return;
-      end();
-      line.post({ kind: 'close', id });
-    },
-  };
-  return { call, recognizer };
 }

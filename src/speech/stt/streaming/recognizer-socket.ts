@@ -12,12 +12,23 @@ import type { RecognizerListener } from '../stt.ts';
 export interface RecognizerSocketOptions
   extends Pick<
     VendorSocketOptions,
-    'service' | 'url' | 'headers' | 'secrets' | 'isReadyMessage' | 'keepalive' | 'kindOfClose'
+    | 'service'
+    | 'url'
+    | 'headers'
+    | 'secrets'
+    | 'opening'
+    | 'isReadyMessage'
+    | 'keepalive'
+    | 'kindOfClose'
   > {
   means: ServiceMeans;
   model: string;
   format: SttAudioFormat;
   packetMs: number;
+  /** A message as an object. Default: JSON. */
+  read?: (text: string) => unknown;
+  /** Default: a packet is a binary message. */
+  messageOf?: (packet: Uint8Array) => string | Uint8Array;
   /** `audio`: what was sent; `session`: the time from ready to the end. */
   billing: 'audio' | 'session';
   listener: RecognizerListener;
@@ -37,12 +48,12 @@ export class RecognizerSocket {
 
   constructor(options: RecognizerSocketOptions) {
     this.#options = options;
-    const { means, format, packetMs, listener } = options;
+    const { means, format, packetMs, listener, messageOf = (packet) => packet } = options;
     const { clock, egress, warm } = means;
     this.#packets = new AudioPackets({
       format,
       packetMs,
-      send: (packet) => this.#socket.send(packet),
+      send: (packet) => this.#socket.send(messageOf(packet)),
     });
     this.#socket = new VendorSocket({
       ...options,
@@ -93,6 +104,11 @@ export class RecognizerSocket {
     this.#socket.send(JSON.stringify(message));
   }
 
+  /** A message that is no JSON object. */
+  sendText(text: string): void {
+    this.#socket.send(text);
+  }
+
   expectAnswer(ms: number): void {
     this.#socket.expectAnswer(ms);
   }
@@ -101,14 +117,15 @@ export class RecognizerSocket {
     this.#socket.fail(kind, detail, vendorCode === undefined ? {} : { vendorCode });
   }
 
-  close(last: Record<string, unknown>): void {
+  close(last: Record<string, unknown> | string | undefined): void {
     if (this.#hasEnded) return;
     this.#end();
-    this.#socket.close(JSON.stringify(last));
+    this.#socket.close(isObject(last) ? JSON.stringify(last) : last);
   }
 
   #text(text: string): void {
-    const message = parseJson(text);
+    const { read = parseJson } = this.#options;
+    const message = read(text);
     if (!isObject(message)) {
       this.fail('protocol', 'a message that is not a JSON object');
       return;

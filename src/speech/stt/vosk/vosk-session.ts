@@ -6,6 +6,7 @@ import { isObject, parseJson } from '../../../std/json.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VendorSocket } from '../../service/vendor-socket.ts';
+import { joinWords, NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Facts of the protocol. */
@@ -163,7 +164,7 @@ export class VoskSession {
     }
     this.#resets.shift();
     this.#utterances.shift();
-    const all = joined([...this.#held, words]);
+    const all = joinWords([...this.#held, words]);
     this.#held = [];
     this.#listener.onWords(all, true);
   }
@@ -188,7 +189,7 @@ export class VoskSession {
 function wordsOf(reply: Record<string, unknown>): RecognizedWords {
   const { alternatives } = reply;
   const best: unknown = Array.isArray(alternatives) ? alternatives[0] : reply;
-  if (!isObject(best)) return { text: '', confidence: null };
+  if (!isObject(best)) return NO_WORDS;
   const { text, result } = best;
   const words: RecognizedWord[] = [];
   let sure = 0;
@@ -218,16 +219,4 @@ function wordOf(value: unknown): (RecognizedWord & { sure: number }) | undefined
 
 function spoken(text: string): string {
   return text.replaceAll(VOSK.unknownWord, ' ').replace(/\s+/g, ' ').trim();
-}
-
-function joined(parts: readonly RecognizedWords[]): RecognizedWords {
-  const said = parts.filter(({ text }) => text !== '');
-  if (said.length <= 1) return said[0] ?? { text: '', confidence: null };
-  const confidences = said.flatMap(({ confidence }) => (confidence === null ? [] : [confidence]));
-  const words = said.flatMap((part) => part.words ?? []);
-  return {
-    text: said.map(({ text }) => text).join(' '),
-    confidence: confidences.length === 0 ? null : Math.min(...confidences),
-    ...(words.length > 0 && { words }),
-  };
 }

@@ -9,14 +9,14 @@ import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { httpAddress } from '../../service/wyoming-connection.ts';
 import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
-import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
+import { NO_WORDS } from '../joined-words.ts';
+import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { WyomingUtterance } from './wyoming-utterance.ts';
 
 /** Whisper on a small machine. */
 const FINAL_MS_P99 = 1_500;
 /** Utterances whose words are due: the turns of a caller do not overlap. */
 const UTTERANCES_MAX = 4;
-const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
 export function createWyomingStt(settings: WyomingSttSettings, means: ServiceMeans): SpeechToText {
   const { base_url: url, model, streaming } = settings;

@@ -9,6 +9,7 @@ import { promptCache, serviceSeconds } from '../../../metrics/metrics.ts';
 import { workerEntry } from '../../../runtime/entry-point.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { type CachedSpeech, createPromptCache } from '../prompt-cache.ts';
+import { hasForeignLetters } from '../spoken-symbols.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../tts.ts';
 import { createFlitePool } from './flite-pool.ts';
 import { compileFlite } from './flite-program.ts';
@@ -87,6 +88,10 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
       const speech = cached ?? (await render(request.text, voice, signal));
       signal.throwIfAborted();
       deliver(speech, listener);
+      if (speech.samples.length > 0 && hasForeignLetters(request.text)) {
+        const reason = 'the voice cannot say letters of another script';
+        listener.onUnspoken?.(new GatewayError('TTS_FAILED', { reason }));
+      }
     },
     close: pool.close,
   };

@@ -43,6 +43,7 @@ export function streamBySentences(
             if (!isOver) listener.onWords(shifted);
           },
           onUsage: (usage) => listener.onUsage?.(usage),
+          onUnspoken: (error) => listener.onUnspoken?.(error),
         },
         abort.signal,
       );

@@ -19,6 +19,7 @@ export function synthesizeByStream(
         onAudio: (samples) => listener.onAudio(samples),
         onWords: (words) => listener.onWords(words),
         onUsage: (usage) => listener.onUsage?.(usage),
+        onUnspoken: (error) => listener.onUnspoken?.(error),
         onDone() {
           over();
           resolve();

@@ -4,10 +4,11 @@ import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startAssemblyAiServer } from '../../../fakes/assemblyai-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { wordOf } from '../../../fakes/spoken-words.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
-import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+import { RecognizerRig } from '../recognizer-rig.ts';
 
 const KEY = 'aai-key-0123456789';
 const MODEL = 'universal-streaming-english';
@@ -130,7 +131,11 @@ describe('AssemblyAI', () => {
     [3008, 'session'],
     [4001, 'auth'],
     [4002, 'quota'],
-    [4029, 'protocol'],
+    [4029, 'rate'],
+    [4100, 'protocol'],
+    [4102, 'rate'],
+    [4103, 'session'],
+    [4104, 'request'],
   ] as const)('reports a close with %d as %s', async (code, kind) => {
     const { rig } = await connect({ faults: { close: { atMs: 300, code } } });
     await rig.turn('w1 w2');

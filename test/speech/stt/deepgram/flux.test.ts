@@ -4,10 +4,11 @@ import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { framesOf, wordOf } from '../../../fakes/spoken-words.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
-import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+import { RecognizerRig } from '../recognizer-rig.ts';
 
 const KEY = 'dg-key-0123456789';
 const opened: { close(): unknown }[] = [];

@@ -4,10 +4,11 @@ import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { wordOf } from '../../../fakes/spoken-words.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
-import { RecognizerRig, serviceMeans } from '../recognizer-rig.ts';
+import { RecognizerRig } from '../recognizer-rig.ts';
 
 const KEY = 'dg-key-0123456789';
 const opened: { close(): unknown }[] = [];
@@ -214,6 +215,14 @@ describe('Deepgram nova', () => {
     await rig.turn(said(4));
     await rig.pause(1_100);
     expect(rig.fault.kind).toBe('timeout');
+  });
+
+  it.each([0, 100])('reports a service that stopped %d ms before the first words', async (ms) => {
+    const { rig } = await connect({ faults: { muteAtMs: 1_000 + ms } });
+    await rig.silence(1_000);
+    await rig.turn(said(4));
+    await rig.pause(1_100);
+    expect([rig.fault.kind, rig.finals]).toEqual(['timeout', []]);
   });
 
   it('reports a connection that went dead', async () => {

@@ -4,8 +4,9 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { type SttSettings, sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
-import { heardBy, meansOf, pushMs } from '../heard.ts';
+import { heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -30,7 +31,7 @@ async function call(
   const clock = new FakeClock();
   const row = sttServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const stt = createSttService(parsed as SttSettings<'openai'>, meansOf(clock));
+  const stt = createSttService(parsed as SttSettings<'openai'>, serviceMeans(clock));
   opened.push(stt);
   const heard = heardBy();
   const recognizer = stt.open(OPEN_SPEECH, heard);
@@ -201,6 +202,25 @@ describe('the recogniser behind OpenAI’s interface', () => {
     await vi.waitFor(() => expect(held.server.asked[0]?.isCancelled).toBe(true));
     pushMs(held.recognizer, 500);
     held.recognizer.finalize();
+    await vi.waitFor(() => expect(held.finals.map(({ text }) => text)).toEqual(['yes please']));
+    expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
+  });
+
+  it('uploads again at another pause, also where nobody reported that the voice went on', async () => {
+    const held = await call(({ response, file }) => {
+      if (readWav(file).samples.length > 1_200 * 8) response.end('{"text":"yes please"}');
+    });
+    speak(held, 500);
+    for (let pause = 0; pause < 2; pause++) {
+      held.recognizer.speechStopped?.();
+      pushMs(held.recognizer, 200);
+      held.clock.advance(200);
+      await vi.waitFor(() => expect(held.server.asked).toHaveLength(pause + 1));
+      if (pause === 0) pushMs(held.recognizer, 500);
+    }
+    await vi.waitFor(() => expect(held.server.asked[0]?.isCancelled).toBe(true));
+    held.recognizer.finalize();
+    held.clock.advance(1);
     await vi.waitFor(() => expect(held.finals.map(({ text }) => text)).toEqual(['yes please']));
     expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
   });

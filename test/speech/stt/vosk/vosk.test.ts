@@ -5,12 +5,13 @@ import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import type { Recognizer } from '../../../../src/speech/stt/stt.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   type FakeVosk,
   type FakeVoskOptions,
   startFakeVosk,
 } from '../../../fakes/services/fake-vosk.ts';
-import { type Heard, heardBy, meansOf, pushMs } from '../heard.ts';
+import { type Heard, heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -36,7 +37,7 @@ async function call(
   opened.push(vosk);
   const clock = new FakeClock();
   const settings = { provider: 'vosk', base_url: vosk.url, ...how.settings };
-  const means = meansOf(clock, how.egress);
+  const means = serviceMeans(clock, how.egress);
   const stt = createSttService(sttServices.vosk.parse(settings), means);
   const heard = heardBy();
   const recognizer = stt.open(how.expectation ?? OPEN_SPEECH, heard);

@@ -4,12 +4,13 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   startFakeWyoming,
   type WireEvent,
   type WyomingPeer,
 } from '../../../fakes/services/fake-wyoming.ts';
-import { heardBy, meansOf, pushMs } from '../heard.ts';
+import { heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -31,7 +32,7 @@ async function call(answer: Answer, settings: object = {}, egress = createEgress
   opened.push(server);
   const clock = new FakeClock();
   const row = { provider: 'wyoming', base_url: server.url, ...settings };
-  const stt = createSttService(sttServices.wyoming.parse(row), meansOf(clock, egress));
+  const stt = createSttService(sttServices.wyoming.parse(row), serviceMeans(clock, egress));
   const heard = heardBy();
   const recognizer = stt.open(OPEN_SPEECH, heard);
   opened.push(recognizer);

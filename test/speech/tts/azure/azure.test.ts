@@ -4,8 +4,8 @@ import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { ssmlOf } from '../../../../src/speech/tts/azure/azure.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
-import { meansOf } from '../../stt/heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -30,7 +30,7 @@ async function open(answer: (asked: HttpAsked) => void, settings: object = {}) {
   opened.push(server);
   const clock = new FakeClock();
   const row = { provider: 'azure_speech', api_key: 'key-1234', base_url: server.url, ...settings };
-  const tts = createTtsService(ttsServices.azure_speech.parse(row), meansOf(clock));
+  const tts = createTtsService(ttsServices.azure_speech.parse(row), serviceMeans(clock));
   opened.push(tts);
   const audio: number[] = [];
   const usage: unknown[] = [];

@@ -6,8 +6,8 @@ import { SpeechBody } from '../../../../src/speech/tts/openai-compatible/speech-
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { amplitudeAt, sine } from '../../../audio/sine.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
-import { meansOf } from '../../stt/heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -26,7 +26,7 @@ async function open(
   const clock = new FakeClock();
   const row = ttsServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const tts = createTtsService(parsed as TtsSettings<'openai'>, meansOf(clock));
+  const tts = createTtsService(parsed as TtsSettings<'openai'>, serviceMeans(clock));
   opened.push(tts);
   const audio: Int16Array[] = [];
   const usage: ServiceUsage[] = [];

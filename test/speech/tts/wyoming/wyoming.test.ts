@@ -4,12 +4,12 @@ import type { ServiceUsage } from '../../../../src/speech/service/service-means.
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { amplitudeAt, sine } from '../../../audio/sine.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   startFakeWyoming,
   type WireEvent,
   type WyomingPeer,
 } from '../../../fakes/services/fake-wyoming.ts';
-import { meansOf } from '../../stt/heard.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -24,7 +24,7 @@ async function open(answer: Answer, settings: object = {}) {
   opened.push(server);
   const clock = new FakeClock();
   const row = { provider: 'wyoming', base_url: server.url, ...settings };
-  const tts = createTtsService(ttsServices.wyoming.parse(row), meansOf(clock));
+  const tts = createTtsService(ttsServices.wyoming.parse(row), serviceMeans(clock));
   const audio: Int16Array[] = [];
   const usage: ServiceUsage[] = [];
   const listener = {

@@ -1,0 +1,159 @@
+// Recognisers that are described as data: one of the user's own, and presets of services. One schema per provider; the
+// names of fields and their defaults are those of the reference.
+
+import { z } from 'zod';
+import { recognizerDescription } from './description.ts';
+
+const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+const socketUrl = z.url({ protocol: /^wss?$/ });
+const model = (first: string, ...more: string[]) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .default(first)
+    .meta({ examples: [first, ...more], allow_custom_input: true });
+const language = z.string().trim().min(1).max(35).describe('As the service names it.');
+const keyterms = z
+  .array(z.string().trim().min(1).max(100))
+  .max(100)
+  .optional()
+  .describe('Words and names that callers often say.');
+const about = (title: string, description: string, docs: string) => ({
+  title,
+  description: `${description} Never tried on a live account.`,
+  provider_docs_url: docs,
+});
+
+const websocketStt = z
+  .object({
+    provider: z.literal('websocket_stt'),
+    base_url: socketUrl.describe('The address up to the path of the description.'),
+    api_key: secretKey.optional().describe('{key} in the description.'),
+    model: z.string().trim().min(1).max(200).default('websocket_stt').describe('{model}'),
+    language: language.optional().describe('{language}'),
+    keyterms,
+    description: recognizerDescription,
+  })
+  .meta({
+    title: 'Described websocket',
+    description: 'A recogniser of your own, whose messages are described (docs/services.md).',
+  });
+
+const cartesia = z
+  .object({
+    provider: z.literal('cartesia'),
+    api_key: secretKey,
+    model: model('ink-whisper', 'ink-2'),
+    language: language.default('en'),
+    base_url: socketUrl.default('wss://api.cartesia.ai'),
+  })
+  .meta(about('Cartesia Ink', 'Many languages.', 'https://docs.cartesia.ai'));
+
+const elevenlabs = z
+  .object({
+    provider: z.literal('elevenlabs'),
+    api_key: secretKey,
+    model: model('scribe_v2_realtime'),
+    language: language.default('en').describe('`auto` detects it.'),
+    base_url: z.url({ protocol: /^(wss?|https?)$/ }).default('https://api.elevenlabs.io'),
+    keyterms,
+  })
+  .meta(about('ElevenLabs Scribe', '90 languages.', 'https://elevenlabs.io/docs'));
+
+const sarvam = z
+  .object({
+    provider: z.literal('sarvam'),
+    api_key: secretKey,
+    model: model('saarika:v2.5', 'saaras:v3'),
+    language: language.default('unknown'),
+    base_url: socketUrl.default('wss://api.sarvam.ai'),
+  })
+  .meta(about('Sarvam', 'Languages of India.', 'https://docs.sarvam.ai'));
+
+const smallest = z
+  .object({
+    provider: z.literal('smallest'),
+    api_key: secretKey,
+    model: model('pulse'),
+    language: language.default('en'),
+    base_url: socketUrl.default('wss://api.smallest.ai'),
+  })
+  .meta(about('Smallest', 'Many languages.', 'https://docs.smallest.ai'));
+
+const soniox = z
+  .object({
+    provider: z.literal('soniox'),
+    api_key: secretKey,
+    model: model('stt-rt-v5'),
+    language: language.optional().describe('A hint. Default: detected.'),
+    base_url: socketUrl.default('wss://stt-rt.soniox.com'),
+    keyterms,
+  })
+  .meta(about('Soniox', '60 languages.', 'https://soniox.com/docs'));
+
+const speechmatics = z
+  .object({
+    provider: z.literal('speechmatics'),
+    api_key: secretKey,
+    model: model('enhanced', 'standard'),
+    language: language.default('en'),
+    base_url: socketUrl.default('wss://eu2.rt.speechmatics.com'),
+    keyterms,
+  })
+  .meta(about('Speechmatics', '50 languages.', 'https://docs.speechmatics.com'));
+
+const xai = z
+  .object({
+    provider: z.literal('xai'),
+    api_key: secretKey,
+    model: model('xai-stt'),
+    language: language.default('en'),
+    base_url: socketUrl.default('wss://api.x.ai'),
+  })
+  .meta(about('xAI', 'Ends utterances by its own silence.', 'https://docs.x.ai'));
+
+const ownServer = (title: string) => ({
+  title,
+  description: 'A server of your own that speaks this protocol, unchanged.',
+});
+
+const vapi = z
+  .object({
+    provider: z.literal('vapi_transcriber'),
+    base_url: socketUrl,
+    api_key: secretKey.optional().describe('Sent as x-vapi-secret.'),
+    model: model('custom'),
+  })
+  .meta(ownServer("Vapi's custom transcriber"));
+
+const jambonz = z
+  .object({
+    provider: z.literal('jambonz_stt'),
+    base_url: socketUrl,
+    api_key: secretKey.optional().describe('Sent as a Bearer token.'),
+    model: model('custom'),
+    language: language.default('en-US'),
+    keyterms,
+  })
+  .meta(ownServer("jambonz's custom speech recognition"));
+
+export const sttPresetServices = {
+  cartesia,
+  elevenlabs,
+  sarvam,
+  smallest,
+  soniox,
+  speechmatics,
+  xai,
+  vapi_transcriber: vapi,
+  jambonz_stt: jambonz,
+} as const;
+
+export const describedSttServices = { ...sttPresetServices, websocket_stt: websocketStt } as const;
+
+export type WebsocketSttSettings = z.output<typeof websocketStt>;
+type Presets = typeof sttPresetServices;
+export type SttPreset = keyof Presets;
+export type SttPresetSettings = z.output<Presets[SttPreset]>;

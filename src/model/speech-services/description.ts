@@ -1,0 +1,216 @@
+// Descriptions of services as data: addresses, messages and where in the answers the results are. A description has no
+// code; sizes and counts are limited. What reads them: speech/stt/described and speech/tts/described.
+
+import { z } from 'zod';
+
+const TEMPLATE_CHARACTERS_MAX = 8_000;
+const MESSAGES_MAX = 8;
+const READINGS_MAX = 12;
+const NAMES_MAX = 40;
+const CONDITIONS_MAX = 6;
+const DEPTH_MAX = 8;
+
+/** What connections use themselves. */
+const OWN_HEADER =
+  /^(host|connection|upgrade|content-length|transfer-encoding|expect|te|trailer|keep-alive|proxy-.*|sec-websocket-.*)$/i;
+
+/** Where a value is in a message: names and list positions, with dots between them; `-1` is the last of a list. */
+const path = z
+  .string()
+  .max(200)
+  .regex(/^[\w-]+(\.[\w-]+)*$/);
+const scalar = z.union([z.string().max(200), z.number(), z.boolean()]);
+
+const condition = z.strictObject({
+  path,
+  equals: scalar.optional(),
+  in: z.array(scalar).max(NAMES_MAX).optional(),
+  not: scalar.optional().describe('Present, and another value.'),
+  exists: z.boolean().optional(),
+});
+/** All must hold. */
+const when = z.array(condition).min(1).max(CONDITIONS_MAX);
+
+function isShallow(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth < DEPTH_MAX && Object.values(value).every((each) => isShallow(each, depth + 1));
+}
+
+/** JSON in whose texts `{name}` is replaced. A text that is one name alone becomes its value, of any type, and is left
+ *  out where there is none. */
+const template = z
+  .union([
+    z.string(),
+    z.number(),
+    z.boolean(),
+    z.array(z.unknown()),
+    z.record(z.string(), z.unknown()),
+  ])
+  .refine((value) => isShallow(value), 'Nested too deeply.')
+  .refine((value) => (JSON.stringify(value) ?? '').length <= TEMPLATE_CHARACTERS_MAX, 'Too long.');
+/** An object is sent as JSON, a text as it is. */
+const message = template;
+const messages = z.array(message).max(MESSAGES_MAX);
+
+const names = <Value extends z.ZodType>(value: Value) =>
+  z
+    .record(z.string().min(1).max(100), value)
+    .refine((all) => Object.keys(all).length <= NAMES_MAX, `At most ${NAMES_MAX}.`);
+const query = names(template);
+const headers = names(z.string().max(4_000)).refine(
+  (all) => Object.keys(all).every((name) => /^[\w-]+$/.test(name) && !OWN_HEADER.test(name)),
+  'A header that the connection sets itself, or no header.',
+);
+
+const kind = z.enum([
+  ...(['auth', 'forbidden', 'request', 'quota', 'rate', 'overload'] as const),
+  ...(['network', 'timeout', 'protocol', 'session'] as const),
+]);
+const reportedError = z.strictObject({
+  when,
+  detail: path.optional(),
+  code: path.optional(),
+  kinds: names(kind).optional().describe('The kind of a fault by its code.'),
+  kind: kind.default('protocol').describe('Of a code that is not among them.'),
+});
+
+const address = {
+  path: z.string().max(500).default('').describe('Behind base_url.'),
+  query: query.default({}),
+  headers: headers.default({}),
+};
+const connection = {
+  ...address,
+  open: messages.default([]).describe('Sent once the connection is open.'),
+  ready: when.optional().describe('The message before which nothing else may be sent.'),
+  keepalive: z.strictObject({ after_ms: z.int().min(1_000).max(120_000), message }).optional(),
+  errors: z.array(reportedError).max(READINGS_MAX).default([]),
+  closes: names(kind).default({}).describe('The kind of a fault by the close code.'),
+  close: message.optional().describe('The last message.'),
+};
+
+const wordList = z.strictObject({
+  list: path,
+  when: when.optional().describe('Of an item that is a word.'),
+  word: path,
+  start: path,
+  end: path.optional(),
+  length: path.optional().describe('In place of end.'),
+  unit: z.enum(['s', 'ms', '100ns']).default('s'),
+});
+const reading = z.strictObject({
+  when,
+  is: z.enum(['partial', 'final']),
+  text: path,
+  confidence: path.optional(),
+  language: path.optional(),
+  words: wordList.optional(),
+});
+const tokens = z
+  .strictObject({
+    list: path,
+    text: path,
+    is_final: path,
+    start_ms: path,
+    end_ms: path,
+    confidence: path.optional(),
+    language: path.optional(),
+    answer: z.string().max(50).optional().describe('The token that answers finalize.'),
+    hidden: z.array(z.string().max(50)).max(10).default([]),
+  })
+  .describe('Results as pieces of words, each with its leading space.');
+
+export const recognizerDescription = z
+  .strictObject({
+    ...connection,
+    audio: z.strictObject({
+      format: z.enum(['ulaw8', 's16@8000', 's16@16000', 's16@24000']),
+      packet_ms: z.int().min(20).max(200).default(60),
+      channels: z
+        .union([z.literal(1), z.literal(2)])
+        .default(1)
+        .describe('2: PCM with a silent second channel.'),
+      message: template.optional().describe('With {audio} in base64. Default: binary messages.'),
+    }),
+    results: z.array(reading).max(READINGS_MAX).default([]),
+    tokens: tokens.optional(),
+    is_delta: z.boolean().default(false).describe('Texts of finals have their own spaces.'),
+    finalize: z
+      .strictObject({
+        message,
+        after_ms: z.int().min(0).max(500).default(0).describe('After the last audio.'),
+        answer: when.optional(),
+      })
+      .optional()
+      .describe('Default: the service ends an utterance by its silence.'),
+    final_ms_p99: z.int().min(100).max(2_500).default(1_000),
+    session_ms_max: z.int().min(60_000).max(86_400_000).optional(),
+    billing: z.enum(['audio', 'session']).default('audio'),
+  })
+  .describe('A recogniser behind a websocket.');
+export type RecognizerDescription = z.output<typeof recognizerDescription>;
+
+const speechFormat = z.union([
+  z.literal('ulaw8'),
+  ...([8_000, 16_000, 22_050, 24_000, 44_100, 48_000] as const).map((rate) =>
+    z.literal(`s16@${rate}` as const),
+  ),
+]);
+const encoding = z.enum(['base64', 'hex']);
+
+export const voiceDescription = z
+  .strictObject({
+    ...connection,
+    format: speechFormat,
+    begin: messages.default([]).describe('Before the first text of an utterance.'),
+    text: message.describe('With {text}: a clause or sentence.'),
+    flush: message.optional().describe('After each text.'),
+    end: messages.default([]),
+    after: messages.default([]).describe('When all audio has come.'),
+    done: z.strictObject({ when, per: z.enum(['utterance', 'text']) }),
+    cancel: messages.default([]),
+    cancelled: when.optional().describe('What confirms a cancel: audio before it is dropped.'),
+    context: path.optional().describe('Where messages have {context}.'),
+    audio: z
+      .strictObject({ when: when.optional(), path, encoding: encoding.default('base64') })
+      .optional()
+      .describe('Default: binary messages.'),
+    words: z
+      .strictObject({
+        when: when.optional(),
+        list: path.optional().describe('Of objects. Default: one word, or three lists.'),
+        word: path,
+        start: path,
+        end: path.optional(),
+        length: path.optional().describe('In place of end.'),
+        unit: z.enum(['s', 'ms']).default('s'),
+        from: z.enum(['utterance', 'text']).default('utterance'),
+      })
+      .optional(),
+    idle_ms_max: z.int().min(5_000).max(3_600_000).default(50_000),
+    age_ms_max: z.int().min(60_000).max(86_400_000).default(3_000_000),
+  })
+  .describe('A voice behind a websocket.');
+export type VoiceDescription = z.output<typeof voiceDescription>;
+
+export const requestVoiceDescription = z
+  .strictObject({
+    ...address,
+    body: template.describe('With {text}.'),
+    audio: z.strictObject({
+      in: z.enum(['body', 'json', 'events']).describe('events: JSON behind `data:`.'),
+      format: speechFormat.describe('Of samples without a WAV header.'),
+      path: path.optional(),
+      encoding: encoding.default('base64'),
+      skip: when.optional(),
+    }),
+    errors: z.array(reportedError).max(READINGS_MAX).default([]),
+  })
+  .describe('A voice whose sentences are HTTP requests.');
+export type RequestVoiceDescription = z.output<typeof requestVoiceDescription>;
+
+export type Condition = z.output<typeof condition>;
+export type MessageTemplate = z.output<typeof message>;
+export type ReportedError = z.output<typeof reportedError>;
+/** What stands behind the names in a description. */
+export type DescriptionValues = Readonly<Record<string, unknown>>;

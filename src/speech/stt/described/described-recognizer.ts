@@ -1,0 +1,292 @@
+// A call's recogniser on a service that is described as data. The gateway decides when a turn is over; words that the
+// service fixes before that go out at once, so that the audio behind them is confirmed.
+
+import type {
+  DescriptionValues,
+  RecognizerDescription,
+} from '../../../model/speech-services/description.ts';
+import type { Timer } from '../../../std/clock.ts';
+import { parseJson } from '../../../std/json.ts';
+import {
+  addressOf,
+  errorIn,
+  filled,
+  headersOf,
+  matches,
+  messageOf,
+} from '../../service/description/template.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { joinWords, NO_WORDS } from '../joined-words.ts';
+import { OwedFinals } from '../streaming/owed-finals.ts';
+import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
+import { hasInterim, resultsIn } from './described-results.ts';
+
+/** How long the answer to `finalize` may take: a multiple of the 99th percentile, within what a turn waits. */
+const FINAL_SHARE = 1.5;
+const FINAL_MS_MIN = 1_000;
+const FINAL_MS_MAX = 2_400;
+
+/** How messages are framed where they are no JSON. */
+export interface Wire {
+  opening(): string[];
+  read(text: string): Record<string, unknown> | undefined;
+  audio(packet: Uint8Array): Uint8Array;
+}
+
+export interface DescribedOptions {
+  means: ServiceMeans;
+  service: string;
+  model: string;
+  baseUrl: string;
+  key: string | undefined;
+  description: RecognizerDescription;
+  values: DescriptionValues;
+  listener: RecognizerListener;
+  wire?: Wire;
+}
+
+export class DescribedRecognizer implements Recognizer {
+  readonly #options: DescribedOptions;
+  readonly #socket: RecognizerSocket;
+  readonly #owed: OwedFinals;
+  #asking: Timer | undefined;
+  /** Fixed words that have not gone out. */
+  #pieces: RecognizedWords[] = [];
+  #partial: RecognizedWords = NO_WORDS;
+  /** The last words that went out: services repeat them as interim words. */
+  #lastText = '';
+  /** Words that went out without having been fixed: their final may still come. */
+  #madeUp: string | undefined;
+  /** The last fixed text, while nothing else was said. */
+  #lastFinal: string | undefined;
+  /** Milliseconds of the stream up to which words are fixed. */
+  #fixedMs = 0;
+  /** There was speech since the last answer. */
+  #hasSpeech = false;
+  /** A message came after the last `finalize`. */
+  #isAlive = false;
+
+  constructor(options: DescribedOptions) {
+    this.#options = options;
+    const { means, service, model, key, baseUrl, description, values, listener, wire } = options;
+    const { audio, ready, keepalive, closes, billing } = description;
+    this.#owed = new OwedFinals({
+      clock: means.clock,
+      afterMs: Math.min(
+        FINAL_MS_MAX,
+        Math.max(FINAL_MS_MIN, description.final_ms_p99 * FINAL_SHARE),
+      ),
+      isReady: () => this.#socket.isReady,
+      onOverdue: () => this.#overdue(),
+    });
+    const { message, channels } = audio;
+    this.#socket = new RecognizerSocket({
+      ...{ means, model, service, listener, billing },
+      url: addressOf(baseUrl.replace(/^http/, 'ws'), description, values),
+      headers: headersOf(description.headers, values),
+      secrets: key === undefined ? [] : [key],
+      opening: wire?.opening() ?? description.open.map((each) => messageOf(each, values)),
+      ...(wire !== undefined && { read: (text: string) => wire.read(text) }),
+      format: audio.format,
+      packetMs: audio.packet_ms,
+      messageOf: (packet) => {
+        if (wire !== undefined) return wire.audio(packet);
+        const bytes = channels === 2 ? withSilence(packet) : packet;
+        if (message === undefined) return bytes;
+        return JSON.stringify(filled(message, { ...values, audio: base64(bytes) }));
+      },
+      ...(ready !== undefined && { isReadyMessage: (text) => matches(parseJson(text), ready) }),
+      ...(keepalive !== undefined && {
+        keepalive: { afterMs: keepalive.after_ms, message: messageOf(keepalive.message, values) },
+      }),
+      kindOfClose: (code) => (Object.hasOwn(closes, code) ? closes[code] : undefined),
+      onMessage: (received) => this.#message(received),
+      onEnd: () => this.#stop(),
+    });
+  }
+
+  push(frame: Int16Array): void {
+    this.#socket.push(frame);
+  }
+
+  speechStarted(): void {
+    this.#madeUp = undefined;
+    this.#hasSpeech = true;
+    this.#lastFinal = undefined;
+  }
+
+  speechResumed(): void {
+    this.#lastFinal = undefined;
+  }
+
+  speechStopped(): void {
+    this.#socket.flush();
+  }
+
+  finalize(): void {
+    if (this.#socket.hasEnded) return;
+    this.#isAlive = false;
+    this.#owed.ask();
+    this.#socket.flush();
+    const { finalize } = this.#options.description;
+    if (finalize === undefined) return;
+    if (finalize.after_ms === 0) this.#ask();
+    else this.#asking ??= this.#options.means.clock.after(finalize.after_ms, () => this.#ask());
+  }
+
+  /** Vocabularies are a part of the address or of the first message. */
+  expect(): void {
+    // No message of these interfaces changes them.
+  }
+
+  close(): void {
+    this.#stop();
+    const { description, values } = this.#options;
+    const { close } = description;
+    this.#socket.close(close === undefined ? undefined : messageOf(close, values));
+  }
+
+  /** Texts are pieces with their own spaces, also within words. */
+  get #isInPieces(): boolean {
+    const { is_delta: isDelta, tokens } = this.#options.description;
+    return isDelta || tokens !== undefined;
+  }
+
+  get #hasInterim(): boolean {
+    return hasInterim(this.#options.description);
+  }
+
+  #ask(): void {
+    this.#asking = undefined;
+    const { description, values } = this.#options;
+    const { finalize, audio } = description;
+    if (finalize === undefined || this.#socket.hasEnded) return;
+    this.#socket.flush();
+    const given = audio.message === undefined ? values : { ...values, audio: '' };
+    this.#socket.sendText(messageOf(finalize.message, given));
+  }
+
+  #message(message: Record<string, unknown>): void {
+    this.#isAlive = true;
+    const { description } = this.#options;
+    const error = errorIn(message, description.errors);
+    if (error !== undefined) {
+      this.#socket.fail(error.kind, error.detail, error.vendorCode);
+      return;
+    }
+    const { final, partial, isAnswer } = resultsIn(message, description);
+    if (final !== undefined) this.#final(final);
+    if (partial !== undefined) this.#interim(partial);
+    const { finalize, tokens } = description;
+    const hasAnswer = (finalize?.answer ?? tokens?.answer) !== undefined;
+    const answersBySilence = !hasAnswer && final !== undefined && this.#pieces.length > 0;
+    if (isAnswer || answersBySilence) this.#answer();
+    else if (!this.#owed.isDue && !this.#isInPieces) this.#give();
+  }
+
+  #interim(words: RecognizedWords): void {
+    const text = words.text.trim();
+    const isRepeated = text === this.#partial.text || (text !== '' && text === this.#lastText);
+    if (isRepeated) return;
+    this.#partial = { ...words, text };
+    if (text !== '') this.#lastFinal = undefined;
+    if (text !== '') this.#options.listener.onPartial(this.#joined([...this.#pieces, words]));
+  }
+
+  #final(given: RecognizedWords): void {
+    this.#partial = NO_WORDS;
+    const words = this.#fresh(given);
+    if (this.#madeUp !== undefined && plain(words.text) === this.#madeUp) {
+      this.#madeUp = undefined;
+      return;
+    }
+    if (words.text.trim() === '') return;
+    const isWord = /^\s/.test(words.text) || /\s$/.test(this.#pieces.at(-1)?.text ?? '');
+    // What came before is whole words.
+    if (this.#isInPieces && isWord && !this.#owed.isDue) this.#give();
+    this.#pieces.push(words);
+  }
+
+  /** Without what was fixed before: a final may come twice. */
+  #fresh(given: RecognizedWords): RecognizedWords {
+    const { words = [] } = given;
+    const fresh = words.filter(({ startMs, endMs }) => (startMs + endMs) / 2 >= this.#fixedMs);
+    this.#fixedMs = Math.max(this.#fixedMs, words.at(-1)?.endMs ?? 0);
+    const isTwice = words.length > 0 ? fresh.length === 0 : given.text === this.#lastFinal;
+    if (given.text.trim() !== '' && !this.#isInPieces) this.#lastFinal = given.text;
+    if (isTwice) return NO_WORDS;
+    if (fresh.length === words.length) return given;
+    return { ...given, text: fresh.map(({ word }) => word).join(' '), words: fresh };
+  }
+
+  #answer(): void {
+    this.#hasSpeech = false;
+    if (this.#owed.answer()) this.#options.listener.onFinal(this.#take());
+    else this.#give();
+  }
+
+  #give(): void {
+    if (this.#pieces.length > 0) this.#options.listener.onFinal(this.#take());
+  }
+
+  #take(): RecognizedWords {
+    const words = this.#joined(this.#pieces);
+    this.#pieces = [];
+    this.#lastText = words.text;
+    return words;
+  }
+
+  #joined(pieces: readonly RecognizedWords[]): RecognizedWords {
+    const all = joinWords(pieces);
+    if (!this.#isInPieces) return all;
+    const text = pieces.map((piece) => piece.text).join('');
+    // Punctuation and the rest of a word have no times of their own.
+    const words = pieces.flatMap((piece) => piece.words ?? []);
+    return {
+      ...all,
+      text: text.replace(/\s+/g, ' ').trim(),
+      words: words.length === 0 ? undefined : words,
+    };
+  }
+
+  /** No answer. If the service works, it had no words that were not fixed; interim words are the best there is. If it
+   *  sends nothing while words are open, it has stopped. */
+  #overdue(): void {
+    const isOpen = this.#partial.text !== '' || (this.#hasSpeech && !this.#hasInterim);
+    if (isOpen && !this.#isAlive) {
+      this.#socket.fail('timeout', 'no final words in time');
+      return;
+    }
+    if (this.#partial.text !== '') {
+      this.#madeUp = plain(this.#partial.text);
+      this.#pieces.push(this.#partial);
+      this.#partial = NO_WORDS;
+    }
+    this.#answer();
+  }
+
+  #stop(): void {
+    this.#owed.close();
+    this.#asking?.cancel();
+    this.#asking = undefined;
+  }
+}
+
+/** Samples of 16 bits, with a silent second channel. */
+function withSilence(packet: Uint8Array): Uint8Array {
+  const both = new Uint8Array(packet.length * 2);
+  for (let at = 0; at < packet.length; at += 2) both.set(packet.subarray(at, at + 2), at * 2);
+  return both;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+function plain(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}

@@ -1,0 +1,65 @@
+// Recognisers that are described as data, of the user's own or of a preset.
+
+import type {
+  SttPresetSettings,
+  WebsocketSttSettings,
+} from '../../../model/speech-services/described-stt.ts';
+import type {
+  DescriptionValues,
+  RecognizerDescription,
+} from '../../../model/speech-services/description.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { vocabulary } from '../streaming/expected-vocabulary.ts';
+import type { SpeechToText } from '../stt.ts';
+import { DescribedRecognizer } from './described-recognizer.ts';
+import { hasInterim } from './described-results.ts';
+import { sttPresets } from './stt-presets.ts';
+
+const KEYTERMS_MAX = 100;
+
+export function createWebsocketStt(
+  settings: WebsocketSttSettings,
+  means: ServiceMeans,
+): SpeechToText {
+  return create(settings, settings.description, means);
+}
+
+export function createSttPreset(settings: SttPresetSettings, means: ServiceMeans): SpeechToText {
+  return create(settings, sttPresets[settings.provider], means);
+}
+
+function create(
+  settings: SttPresetSettings | WebsocketSttSettings,
+  description: RecognizerDescription,
+  means: ServiceMeans,
+): SpeechToText {
+  const { provider: service, model, base_url: baseUrl, api_key: key } = settings;
+  const language = 'language' in settings ? settings.language : undefined;
+  const own = 'keyterms' in settings ? (settings.keyterms ?? []) : [];
+  return {
+    name: service,
+    model,
+    capabilities: {
+      interimWords: hasInterim(description),
+      finalMsP99: description.final_ms_p99,
+      finalize: description.finalize === undefined ? 'by-silence' : 'answered',
+      ...(description.session_ms_max !== undefined && { sessionMsMax: description.session_ms_max }),
+    },
+    open(expectation, listener) {
+      const terms = vocabulary(own, expectation, KEYTERMS_MAX);
+      const values: DescriptionValues = {
+        ...{ key, model, language },
+        // The services detect it where it is not given.
+        known_language: ['auto', 'multi', 'unknown'].includes(language ?? 'auto')
+          ? undefined
+          : language,
+        terms: terms.length === 0 ? undefined : terms,
+        audio: undefined,
+      };
+      const of = { means, service, model, baseUrl, key, description, values, listener };
+      return new DescribedRecognizer(of);
+    },
+    prepare: () => means.warm.prepare(baseUrl.replace(/^http/, 'ws')),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,188 @@
+// One call's recogniser: gates its audio, sends it to the thread, and answers each `finalize` exactly once, also when the
+// thread is too busy or was replaced.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import { serviceSeconds } from '../../../metrics/metrics.ts';
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
+import type { Recognizer, RecognizerListener } from '../stt.ts';
+import type { SphinxReport, SphinxRequest } from './pocketsphinx-messages.ts';
+
+/** Batches of one utterance: the thread decodes the last 20 s. */
+const UTTERANCE_BATCHES_MAX = 250;
+/** From the end of an utterance to its words, in the queue of a busy thread. Then the caller is asked again. */
+const FINAL_MS_MAX = 8_000;
+/** Utterances of one call that wait in the queue: with one more, the oldest is given up. */
+const AWAITED_MAX = 4;
+const DELAY_MS = 350;
+/** A call whose utterances ended this many threads has no recogniser any more. */
+const DEATHS_MAX = 3;
+
+/** The part of a thread that a call uses. */
+export interface CallLine {
+  id: number;
+  clock: Clock;
+  log: Log;
+  post(request: SphinxRequest): void;
+  /** False if the queue is full. */
+  send(samples: Int16Array<ArrayBuffer>): boolean;
+  /** Whether other utterances are decoded before this call's. */
+  readonly isQueued: boolean;
+  /** Words are awaited from here on. */
+  awaits(): void;
+  /** No words of this call are awaited any more. */
+  settles(): void;
+  leave(): void;
+}
+
+interface Awaited {
+  sinceMs: number;
+  isGivenUp: boolean;
+}
+
+export class SphinxCall implements Recognizer {
+  readonly #line: CallLine;
+  readonly #listener: RecognizerListener;
+  readonly #audio: GatedAudio;
+  #expectation: ExpectedInput;
+  #batches = 0;
+  #droppedBatches = 0;
+  #deaths = 0;
+  #over = false;
+  /** One for each utterance whose words are awaited, oldest first. */
+  #awaited: Awaited[] = [];
+
+  constructor(line: CallLine, expectation: ExpectedInput, listener: RecognizerListener) {
+    this.#line = line;
+    this.#listener = listener;
+    this.#expectation = expectation;
+    this.#audio = createGatedAudio((samples) => {
+      this.#batches += 1;
+      const isSent = this.#batches <= UTTERANCE_BATCHES_MAX && line.send(samples);
+      if (!isSent) this.#droppedBatches += 1;
+    });
+    this.expect(expectation);
+  }
+
+  // For the call.
+
+  push(frame: Int16Array): void {
+    if (!this.#over) this.#audio.push(frame);
+  }
+
+  speechStarted(): void {
+    if (this.#over || this.#audio.open) return;
+    this.#batches = 0;
+    this.#line.post({ kind: 'start', id: this.#line.id });
+    this.#audio.start();
+  }
+
+  finalize(): void {
+    if (this.#over) return;
+    const { clock, log, id } = this.#line;
+    this.#audio.stop();
+    const droppedBatches = this.#droppedBatches;
+    if (droppedBatches > 0) log.warn({ droppedBatches }, 'recogniser too slow, audio dropped');
+    this.#droppedBatches = 0;
+    if (this.#line.isQueued) this.#listener.onDelayed?.(DELAY_MS);
+    this.#awaited.push({ sinceMs: clock.monotonicMs(), isGivenUp: false });
+    this.#line.post({ kind: 'finish', id });
+    this.#line.awaits();
+    const unanswered = this.#awaited.filter(({ isGivenUp }) => !isGivenUp);
+    const [oldest] = unanswered;
+    if (unanswered.length > AWAITED_MAX && oldest !== undefined) this.#giveUp(oldest);
+  }
+
+  /** Threads process messages in order: the utterance in progress is decoded with the grammar it began with. */
+  expect(next: ExpectedInput): void {
+    this.#expectation = next;
+    if (!this.#over) this.#line.post({ kind: 'expect', id: this.#line.id, expectation: next });
+  }
+
+  close(): void {
+    if (this.#over) return;
+    this.#end();
+    this.#line.post({ kind: 'close', id: this.#line.id });
+  }
+
+  // For the thread.
+
+  /** Whether words are awaited. */
+  get waits(): boolean {
+    return this.#awaited.length > 0;
+  }
+
+  /** The thread was replaced: what was asked of the old one is answered without words, and the utterance in progress
+   *  goes on in the new one. */
+  restart(reason: string): void {
+    const unanswered = this.#awaited.filter(({ isGivenUp }) => !isGivenUp);
+    this.#awaited = [];
+    if (unanswered.length > 0) this.#deaths += 1;
+    if (this.#deaths >= DEATHS_MAX) {
+      this.fail(new GatewayError('STT_FAILED', { reason }));
+      return;
+    }
+    this.expect(this.#expectation);
+    if (this.#audio.open) this.#line.post({ kind: 'start', id: this.#line.id });
+    for (const { sinceMs } of unanswered) this.#answer('', 0, 'STT_FAILED', sinceMs);
+  }
+
+  /** Words that are awaited for too long are given up; the others come later. */
+  check(): void {
+    const { clock } = this.#line;
+    for (const utterance of this.#awaited) {
+      if (utterance.isGivenUp) continue;
+      if (clock.monotonicMs() - utterance.sinceMs >= FINAL_MS_MAX) this.#giveUp(utterance);
+      else this.#listener.onDelayed?.(DELAY_MS);
+    }
+  }
+
+  report(message: SphinxReport): void {
+    if (message.kind === 'partial') {
+      this.#listener.onPartial({ text: message.text, confidence: null });
+    } else if (message.kind === 'final') {
+      this.#finalWords(message.text, message.confidence);
+    } else if (message.kind === 'failed') {
+      this.fail(new GatewayError('STT_FAILED', { reason: message.reason }));
+    } else if (message.kind === 'warned') {
+      const { warnings } = message;
+      const facts = { warnings, count: warnings.length };
+      this.#line.log.warn(facts, 'phrases that cannot be recognised');
+    }
+  }
+
+  fail(error: GatewayError): void {
+    this.#end();
+    serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: error.code }, 0);
+    this.#listener.onError(error);
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#awaited = [];
+    this.#line.leave();
+    this.#line.settles();
+  }
+
+  #finalWords(text: string, confidence: number | null): void {
+    const utterance = this.#awaited.shift();
+    if (this.#awaited.length === 0) this.#line.settles();
+    if (utterance === undefined || utterance.isGivenUp) return;
+    this.#deaths = 0;
+    this.#answer(text, confidence, 'ok', utterance.sinceMs);
+  }
+
+  #giveUp(utterance: Awaited): void {
+    utterance.isGivenUp = true;
+    this.#line.log.warn('recogniser too slow, an utterance was given up');
+    this.#answer('', 0, 'STT_TIMEOUT', utterance.sinceMs);
+  }
+
+  #answer(text: string, confidence: number | null, result: string, sinceMs: number): void {
+    const seconds = (this.#line.clock.monotonicMs() - sinceMs) / 1_000;
+    serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result }, seconds);
+    this.#listener.onFinal({ text, confidence });
+  }
+}

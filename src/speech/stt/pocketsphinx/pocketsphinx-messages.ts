@@ -1,0 +1,34 @@
+// What the gateway and a thread of PocketSphinx say to each other. Messages are handled in order.
+
+import type { ExpectedInput } from '../../../model/expected-input.ts';
+import type { GrammarWarning } from './jsgf.ts';
+
+/** Messages with audio that the thread has handled, those that were posted, and all messages that it has handled. */
+export const TAKEN = 0;
+export const POSTED = 1;
+export const HANDLED = 2;
+
+export interface SphinxData {
+  /** Three counters, at the indexes below. */
+  counts: SharedArrayBuffer;
+}
+
+export type SphinxRequest =
+  | { kind: 'expect'; id: number; expectation: ExpectedInput }
+  /** An utterance begins. */
+  | { kind: 'start'; id: number }
+  /** 8 kHz; ownership is transferred. */
+  | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
+  /** The utterance is over; the answer is one `final`. */
+  | { kind: 'finish'; id: number }
+  | { kind: 'close'; id: number };
+
+export type SphinxReport =
+  | { kind: 'ready' }
+  /** The library or its model is missing. */
+  | { kind: 'missing'; reason: string }
+  | { kind: 'partial'; id: number; text: string }
+  | { kind: 'final'; id: number; text: string; confidence: number | null }
+  | { kind: 'warned'; id: number; warnings: GrammarWarning[] }
+  /** This call's recogniser has failed for good. */
+  | { kind: 'failed'; id: number; reason: string };

@@ -1,0 +1,250 @@
+// One websocket of a voice that is described as data: one utterance at a time. After a cancel it serves the next one at
+// once where messages have a context, after the service's confirmation where it has one, and is closed otherwise.
+
+import type {
+  DescriptionValues,
+  MessageTemplate,
+  VoiceDescription,
+} from '../../../model/speech-services/description.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
+import { isObject, parseJson } from '../../../std/json.ts';
+import {
+  errorIn,
+  matches,
+  messageOf,
+  textAt,
+  valueAt,
+} from '../../service/description/template.ts';
+import type { ServiceFault } from '../../service/service-fault.ts';
+import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-socket.ts';
+import { isSpeakable, pieceOf } from '../speakable.ts';
+import type { ConnectionListener, PooledConnection } from '../streaming/connection-pool.ts';
+import type { ServiceUtterance } from '../streaming/service-utterance.ts';
+import type { SpeechStream } from '../tts.ts';
+import { wordsIn } from './described-words.ts';
+
+const CANCELLED_MS_MAX = 2_000;
+/** An utterance that is given up after so long without an answer: its connection is closed. */
+const STALLED_MS = 1_000;
+
+interface Active {
+  context: string;
+  utterance: ServiceUtterance;
+  /** Texts whose audio is not complete. */
+  texts: number;
+  hasText: boolean;
+  isEnded: boolean;
+  /** Audio before the text that is being spoken. */
+  fromMs: number;
+  /** Monotonic time of the last message in either direction. */
+  activeAt: number;
+}
+
+export interface DescribedConnectionOptions {
+  clock: Clock;
+  description: VoiceDescription;
+  values: DescriptionValues;
+  socket: Omit<VendorSocketOptions, 'listener' | 'clock'>;
+  listener: ConnectionListener;
+}
+
+export class DescribedConnection implements PooledConnection {
+  readonly #options: DescribedConnectionOptions;
+  readonly #socket: VendorSocket;
+  #active: Active | undefined;
+  #count = 0;
+  #isCancelling = false;
+  #isClosed = false;
+  #timer: Timer | undefined;
+
+  /** Never throws. */
+  constructor(options: DescribedConnectionOptions) {
+    this.#options = options;
+    this.#socket = new VendorSocket({
+      ...options.socket,
+      clock: options.clock,
+      listener: {
+        onText: (text) => this.#message(text),
+        onBinary: (bytes) => this.#binary(bytes),
+        onFault: (fault) => this.#failed(fault),
+      },
+    });
+  }
+
+  get hasRoom(): boolean {
+    return this.isIdle && !this.#isClosed;
+  }
+
+  get isIdle(): boolean {
+    return this.#active === undefined && !this.#isCancelling;
+  }
+
+  open(utterance: ServiceUtterance): SpeechStream {
+    this.#count += 1;
+    const active: Active = {
+      ...{ context: `u${this.#count}`, utterance, texts: 0 },
+      ...{ hasText: false, isEnded: false, fromMs: 0 },
+      activeAt: this.#options.clock.monotonicMs(),
+    };
+    this.#active = active;
+    return {
+      push: (text) => this.#push(active, text),
+      // Each text is spoken as it comes.
+      flush: () => undefined,
+      end: () => this.#end(active),
+      cancel: () => this.#cancel(active),
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#active = undefined;
+    const { description, values } = this.#options;
+    const { close } = description;
+    this.#socket.close(close === undefined ? undefined : messageOf(close, values));
+  }
+
+  #push(active: Active, text: string): void {
+    if (this.#active !== active || active.isEnded || !isSpeakable(text)) return;
+    const { begin, text: template, flush } = this.#options.description;
+    if (!active.hasText) this.#send(active, begin);
+    active.hasText = true;
+    active.texts += 1;
+    const piece = pieceOf(text);
+    active.utterance.pushed(piece);
+    this.#send(active, [template], piece);
+    if (flush !== undefined) this.#send(active, [flush]);
+  }
+
+  #end(active: Active): void {
+    if (this.#active !== active || active.isEnded) return;
+    active.isEnded = true;
+    const { end, done } = this.#options.description;
+    if (active.hasText) this.#send(active, end);
+    const isDone = !active.hasText || (done.per === 'text' && active.texts === 0);
+    // After the caller's own call has returned, as every other end.
+    if (isDone) this.#options.clock.after(0, () => this.#done(active));
+  }
+
+  #cancel(active: Active): void {
+    active.utterance.cancel();
+    if (this.#active !== active) return;
+    const { clock, description } = this.#options;
+    const { cancel, cancelled, context } = description;
+    this.#active = undefined;
+    const isStalled = clock.monotonicMs() - active.activeAt > STALLED_MS;
+    if (!active.hasText || (description.done.per === 'text' && active.texts === 0)) {
+      if (active.hasText) this.#send(active, description.after);
+      this.#options.listener.onIdle();
+    } else if (isStalled || (cancelled === undefined && context === undefined)) {
+      this.#giveUp();
+    } else {
+      this.#send(active, cancel);
+      if (cancelled === undefined) {
+        this.#options.listener.onIdle();
+        return;
+      }
+      this.#isCancelling = true;
+      this.#timer = clock.after(CANCELLED_MS_MAX, () => this.#giveUp());
+    }
+  }
+
+  #giveUp(): void {
+    this.close();
+    this.#options.listener.onEnd();
+  }
+
+  #send(active: Active, templates: readonly MessageTemplate[], text?: string): void {
+    active.activeAt = this.#options.clock.monotonicMs();
+    const values = { ...this.#options.values, context: active.context, text };
+    for (const each of templates) this.#socket.send(messageOf(each, values));
+  }
+
+  #binary(bytes: Uint8Array): void {
+    if (this.#options.description.audio === undefined) this.#audio(bytes);
+  }
+
+  /** Audio of a cancelled utterance comes until the cancel is confirmed. */
+  #audio(bytes: Uint8Array): void {
+    const active = this.#active;
+    if (active === undefined) return;
+    active.activeAt = this.#options.clock.monotonicMs();
+    active.utterance.audio(bytes);
+  }
+
+  #message(text: string): void {
+    const message = parseJson(text);
+    if (!isObject(message)) {
+      this.#socket.fail('protocol', 'a message is no JSON object');
+      return;
+    }
+    const { description, listener } = this.#options;
+    const error = errorIn(message, description.errors);
+    if (error !== undefined) {
+      this.#socket.fail(error.kind, error.detail, error);
+    } else if (this.#isCancelling) {
+      const { cancelled } = description;
+      if (cancelled === undefined || !matches(message, cancelled)) return;
+      this.#isCancelling = false;
+      this.#timer?.cancel();
+      listener.onIdle();
+    } else if (this.#active !== undefined && this.#isOf(this.#active, message)) {
+      this.#result(this.#active, message);
+    }
+  }
+
+  /** Utterances that were cancelled go on for a while. */
+  #isOf({ context }: Active, message: Record<string, unknown>): boolean {
+    const path = this.#options.description.context;
+    return path === undefined || textAt(message, path) === context;
+  }
+
+  #result(active: Active, message: Record<string, unknown>): void {
+    const { words, done } = this.#options.description;
+    active.activeAt = this.#options.clock.monotonicMs();
+    this.#audioIn(message);
+    if (words !== undefined && (words.when === undefined || matches(message, words.when))) {
+      const fromMs = words.from === 'text' ? active.fromMs : 0;
+      active.utterance.words(wordsIn(message, words, fromMs));
+    }
+    if (this.#active === active && matches(message, done.when)) this.#confirmed(active);
+  }
+
+  #audioIn(message: Record<string, unknown>): void {
+    const { audio } = this.#options.description;
+    if (audio === undefined || (audio.when !== undefined && !matches(message, audio.when))) return;
+    const data = valueAt(message, audio.path);
+    if (typeof data === 'string' && data !== '') this.#audio(Buffer.from(data, audio.encoding));
+  }
+
+  /** All audio of a text, or of the utterance, has come. */
+  #confirmed(active: Active): void {
+    if (this.#options.description.done.per === 'utterance') {
+      this.#done(active);
+      return;
+    }
+    active.texts = Math.max(0, active.texts - 1);
+    active.fromMs = active.utterance.audioMs;
+    if (active.isEnded && active.texts === 0) this.#done(active);
+  }
+
+  #done(active: Active): void {
+    if (this.#active !== active) return;
+    this.#active = undefined;
+    const { after, done } = this.#options.description;
+    if (active.hasText) this.#send(active, after);
+    this.#options.listener.onIdle();
+    if (active.isEnded || done.per === 'text') active.utterance.done();
+    else active.utterance.fault('overload', 'the service ended the utterance before its text');
+  }
+
+  #failed(fault: ServiceFault): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    const active = this.#active;
+    this.#active = undefined;
+    this.#options.listener.onEnd();
+    active?.utterance.fail(fault);
+  }
+}

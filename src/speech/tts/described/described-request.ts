@@ -1,0 +1,151 @@
+// Voices whose sentences are HTTP requests, described as data, of the user's own or of a preset.
+
+import { serviceFaults } from '../../../metrics/metrics.ts';
+import type {
+  HttpTtsSettings,
+  RequestTtsPresetSettings,
+} from '../../../model/speech-services/described-tts.ts';
+import type {
+  DescriptionValues,
+  RequestVoiceDescription,
+} from '../../../model/speech-services/description.ts';
+import { parseJson } from '../../../std/json.ts';
+import {
+  addressOf,
+  errorIn,
+  filled,
+  headersOf,
+  matches,
+  textAt,
+} from '../../service/description/template.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceMeans } from '../../service/service-means.ts';
+import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
+import { SpeechBody } from '../openai-compatible/speech-body.ts';
+import { SpeechDecoder } from '../speech-decoder.ts';
+import type { TextToSpeech } from '../tts.ts';
+import { requestPresetOf } from './request-presets.ts';
+
+/** A minute of audio in hex. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+
+export function createHttpTts(settings: HttpTtsSettings, means: ServiceMeans): TextToSpeech {
+  return create(settings, settings.description, means);
+}
+
+export function createRequestTtsPreset(
+  settings: RequestTtsPresetSettings,
+  means: ServiceMeans,
+): TextToSpeech {
+  return create(settings, requestPresetOf(settings.provider, settings.model), means);
+}
+
+function create(
+  settings: HttpTtsSettings | RequestTtsPresetSettings,
+  description: RequestVoiceDescription,
+  means: ServiceMeans,
+): TextToSpeech {
+  const { provider: service, model, base_url: baseUrl, api_key: key } = settings;
+  const secrets = key === undefined ? [] : [key];
+  const valuesOf = (text: string, voice = settings.voice): DescriptionValues => ({
+    ...{ language: undefined, speed: undefined },
+    ...settings,
+    ...{ description: undefined, key, voice, text, voice_number: Number(voice) || voice },
+  });
+  const common = valuesOf('');
+  return createHttpSpeech({
+    ...{ service, model, secrets, means },
+    prepare: { url: new URL(baseUrl).origin, headers: headersOf(description.headers, common) },
+    requestOf: (text, voice) => {
+      const values = valuesOf(text, voice);
+      return {
+        url: addressOf(baseUrl, description, values),
+        headers: {
+          'content-type': 'application/json',
+          ...headersOf(description.headers, values),
+        },
+        body: JSON.stringify(filled(description.body, values)),
+      };
+    },
+    decoder: () => decoderOf(description, service, secrets),
+    silence: { kind: 'overload', detail: 'no audio for a text' },
+  });
+}
+
+function decoderOf(
+  description: RequestVoiceDescription,
+  service: string,
+  secrets: readonly string[],
+): SpeechBytes {
+  const { in: where } = description.audio;
+  const samples = samplesOf(description);
+  if (where === 'body') return samples;
+  const take = (message: unknown): Int16Array => {
+    const error = errorIn(message, description.errors);
+    if (error !== undefined) {
+      serviceFaults.inc({ kind: 'tts', service, fault: error.kind });
+      throw new ServiceFault('tts', service, error.kind, { ...error, redact: secrets });
+    }
+    const { path, encoding, skip } = description.audio;
+    if (skip !== undefined && matches(message, skip)) return new Int16Array();
+    return samples.push(Buffer.from(textAt(message, path) ?? '', encoding));
+  };
+  return where === 'json' ? wholeJson(take, samples) : eventLines(take, samples);
+}
+
+function samplesOf({ audio: { format } }: RequestVoiceDescription): SpeechBytes {
+  if (format !== 'ulaw8') return new SpeechBody(Number(format.slice('s16@'.length)));
+  const ulaw = new SpeechDecoder('ulaw8');
+  return { push: (chunk) => ulaw.decode(chunk), end: () => new Int16Array() };
+}
+
+function wholeJson(take: (message: unknown) => Int16Array, samples: SpeechBytes): SpeechBytes {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(chunk) {
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too long');
+      parts.push(chunk);
+      return new Int16Array();
+    },
+    end() {
+      const message = parseJson(Buffer.concat(parts).toString());
+      if (message === undefined) throw new RangeError('an answer that is no JSON');
+      return joined([take(message), samples.end()]);
+    },
+  };
+}
+
+/** Server-sent events, of which the data alone counts. An error may come as plain JSON instead. */
+function eventLines(take: (message: unknown) => Int16Array, samples: SpeechBytes): SpeechBytes {
+  let rest = '';
+  const line = (text: string): Int16Array => {
+    const data = text.replace(/^data:\s*/, '').trim();
+    const message = data.startsWith('{') ? parseJson(data) : undefined;
+    return message === undefined ? new Int16Array() : take(message);
+  };
+  return {
+    push(chunk) {
+      // Audio is ASCII here: a cut character is one of an error's words.
+      rest += chunk.toString();
+      if (rest.length > ANSWER_BYTES_MAX) throw new RangeError('an event is too long');
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      return joined(lines.map(line));
+    },
+    end: () => joined([line(rest), samples.end()]),
+  };
+}
+
+function joined(parts: readonly Int16Array[]): Int16Array {
+  const [only, ...more] = parts.filter(({ length }) => length > 0);
+  if (only === undefined || more.length === 0) return only ?? new Int16Array();
+  const all = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

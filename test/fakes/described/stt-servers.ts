@@ -1,0 +1,440 @@
+// Recognisers whose clients are descriptions, each written from its vendor's reference: handshake, first message, audio,
+// finalize, results. Unknown parameters and messages end the session.
+
+import type { IncomingMessage } from 'node:http';
+import type { SttPreset } from '../../../src/model/speech-services/described-stt.ts';
+import type { Refusal } from '../service-socket.ts';
+import type { HeardWord } from '../spoken-words.ts';
+import type { Protocol, SttSession } from '../stt-server.ts';
+import { codesOf, type Message, Recognizing, seconds, textOf } from './recognizing.ts';
+
+class Cartesia extends Recognizing {
+  #transcript(type: string, isFinal: boolean, words: readonly HeardWord[]): Message {
+    // Pieces have their own spaces.
+    const text = words.map(({ word }) => ` ${word}`).join('');
+    return { type, text, is_final: isFinal, duration: 1, language: 'en', words: seconds(words) };
+  }
+
+  protected override partial(): void {
+    this.session.send(this.#transcript('transcript', false, this.words));
+  }
+
+  text(text: string): boolean {
+    if (text === 'close') {
+      this.session.send({ type: 'done' });
+      this.session.close(1000);
+      return true;
+    }
+    if (text !== 'finalize') return false;
+    this.answer((words) => {
+      if (this.session.faults.finals !== undefined) {
+        this.session.send(this.#transcript('transcript', true, words));
+        this.session.send({ type: 'flush_done' });
+        return;
+      }
+      // A word may come in two pieces.
+      const { word = '', startMs = 0, endMs = 0 } = words.at(-1) ?? {};
+      const head = { word: word.slice(0, 1), startMs, endMs };
+      if (words.length > 0) {
+        this.session.send(this.#transcript('transcript', true, [...words.slice(0, -1), head]));
+        const rest = { ...this.#transcript('transcript', true, []), text: word.slice(1) };
+        this.session.send(rest);
+      }
+      this.session.send({ type: 'flush_done' });
+    });
+    return true;
+  }
+
+  message(message: Message): void {
+    this.unknown(message);
+  }
+}
+
+class Scribe extends Recognizing {
+  #isReady = false;
+
+  protected override begin(): void {
+    this.#isReady = true;
+    this.session.send({ message_type: 'session_started', session_id: 's', config: {} });
+  }
+
+  protected override partial(): void {
+    this.session.send({ message_type: 'partial_transcript', text: textOf(this.words) });
+  }
+
+  message(message: Message): void {
+    const { message_type: type, audio_base_64: audio, commit, sample_rate: rate } = message;
+    if (!this.#isReady) this.session.violates('audio before session_started', 1008);
+    if (type !== 'input_audio_chunk' || typeof audio !== 'string' || rate !== 8_000) {
+      this.unknown(message);
+      return;
+    }
+    this.audio(this.session.hear(Buffer.from(audio, 'base64')));
+    if (commit !== true) return;
+    this.answer((words) => {
+      const text = textOf(words);
+      this.session.send({ message_type: 'committed_transcript', text });
+      const items = seconds(words).flatMap(({ word, start, end }) => [
+        { text: word, start, end, type: 'word', logprob: -0.1 },
+        { text: ' ', start: end, end, type: 'spacing' },
+      ]);
+      const timed = { text, language_code: 'en', words: items };
+      this.session.send({ message_type: 'committed_transcript_with_timestamps', ...timed });
+      // The service repeats what it has just committed.
+      this.session.send({ message_type: 'partial_transcript', text });
+    });
+  }
+}
+
+class Sarvam extends Recognizing {
+  protected override partial(): void {
+    this.session.send({ type: 'events', data: { signal_type: 'START_SPEECH', occured_at: 1 } });
+  }
+
+  message(message: Message): void {
+    const { audio } = message as {
+      audio?: { data: string; encoding: string; sample_rate: string };
+    };
+    if (audio !== undefined) {
+      if (audio.encoding !== 'audio/wav' || audio.sample_rate !== '8000') this.unknown(message);
+      this.audio(this.session.hear(codesOf(Buffer.from(audio.data, 'base64'))));
+    } else if (message['type'] === 'flush') {
+      this.answer((words) => {
+        const metrics = { audio_duration: 1, processing_latency: 0.3 };
+        const data = { transcript: textOf(words), language_code: 'hi-IN', metrics };
+        this.session.send({ type: 'data', data });
+      });
+    } else this.unknown(message);
+  }
+}
+
+class Smallest extends Recognizing {
+  #send(words: readonly HeardWord[], isFinal: boolean, isLast = false): void {
+    const more = { language: 'en', words: seconds(words), is_last: isLast };
+    this.session.send({ transcript: textOf(words), is_final: isFinal, ...more });
+  }
+
+  protected override partial(): void {
+    this.#send(this.words, false);
+  }
+
+  message(message: Message): void {
+    if (message['type'] === 'finalize') this.answer((words) => this.#send(words, true));
+    else if (message['type'] === 'close_stream') {
+      this.#send([], true, true);
+      this.session.close(1000);
+    } else this.unknown(message);
+  }
+}
+
+class Soniox extends Recognizing {
+  readonly #key: string;
+  #isConfigured = false;
+
+  constructor(session: SttSession, key: string) {
+    super(session);
+    this.#key = key;
+  }
+
+  override audio(words: readonly HeardWord[]): void {
+    if (!this.#isConfigured) this.session.violates('audio before the configuration', 1008);
+    super.audio(words);
+  }
+
+  /** Pieces of words: the first has the space. */
+  #tokens(words: readonly HeardWord[], isFinal: boolean): Message[] {
+    return words.flatMap(({ word, startMs, endMs }) => {
+      const both = { confidence: 0.98, is_final: isFinal, language: 'en' };
+      const middle = (startMs + endMs) / 2;
+      return [
+        { text: ` ${word.slice(0, 1)}`, start_ms: startMs, end_ms: middle, ...both },
+        { text: word.slice(1), start_ms: middle, end_ms: endMs, ...both },
+      ];
+    });
+  }
+
+  protected override partial(): void {
+    // All but the last two words are fixed, up to the middle of a word.
+    const fixed = this.#tokens(this.words.splice(0, Math.max(0, this.words.length - 2)), true);
+    const tokens = [...fixed, ...this.#tokens(this.words, false)];
+    this.session.send({ tokens, final_audio_proc_ms: 0, total_audio_proc_ms: 0 });
+  }
+
+  text(text: string): boolean {
+    if (text !== '') return false;
+    this.session.send({ tokens: [], finished: true });
+    this.session.close(1000);
+    return true;
+  }
+
+  message(message: Message): void {
+    const { type } = message;
+    if (type === 'keepalive') return;
+    if (type === 'finalize') {
+      this.answer((words) => {
+        const fin = { text: '<fin>', is_final: true };
+        this.session.send({ tokens: [...this.#tokens(words, true), fin] });
+      });
+    } else this.#configure(message);
+  }
+
+  #configure(message: Message): void {
+    const { api_key: key, audio_format: format, sample_rate: rate } = message;
+    const known = [
+      ...['api_key', 'model', 'audio_format', 'sample_rate', 'num_channels', 'language_hints'],
+      ...['enable_endpoint_detection', 'context'],
+    ];
+    const isKnown = Object.keys(message).every((name) => known.includes(name));
+    if (key !== this.#key) {
+      this.session.send({ error_code: 401, error_message: 'Incorrect API key' });
+      this.session.close(1000);
+    } else if (this.#isConfigured || !isKnown || format !== 'mulaw' || rate !== 8_000) {
+      this.session.send({ error_code: 400, error_message: 'Invalid configuration' });
+      this.session.violates('a configuration', 1000);
+    } else this.#isConfigured = true;
+  }
+}
+
+class Speechmatics extends Recognizing {
+  #isStarted = false;
+  #audioAtMs = 0;
+
+  protected override begin(): void {
+    // RecognitionStarted answers StartRecognition.
+  }
+
+  override audio(words: readonly HeardWord[]): void {
+    if (!this.#isStarted) this.session.violates('audio before RecognitionStarted', 1003);
+    this.#audioAtMs = this.session.clock.monotonicMs();
+    super.audio(words);
+    this.session.send({ message: 'AudioAdded', seq_no: 1 });
+  }
+
+  #transcript(message: string, words: readonly HeardWord[]): Message {
+    const results = seconds(words).map(({ word, start, end }) => ({
+      type: 'word',
+      start_time: start,
+      end_time: end,
+      alternatives: [{ content: word, confidence: 0.98, language: 'en' }],
+    }));
+    const transcript = words.length === 0 ? '' : `${textOf(words)} `;
+    return { message, metadata: { start_time: 0, end_time: 1, transcript }, results };
+  }
+
+  protected override partial(): void {
+    this.session.send(this.#transcript('AddPartialTranscript', this.words));
+  }
+
+  message(message: Message): void {
+    const { message: name, audio_format: format } = message;
+    if (name === 'StartRecognition') {
+      const wanted = { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 };
+      if (JSON.stringify(format) !== JSON.stringify(wanted)) this.unknown(message);
+      if (this.session.faults.ready === 'never') return;
+      this.#isStarted = true;
+      this.session.send({ message: 'RecognitionStarted', id: 'r' });
+      this.session.send({ message: 'Info', type: 'recognition_quality', quality: 'telephony' });
+    } else if (name === 'ForceEndOfUtterance') {
+      // Words in the last 100 ms of audio would be cut.
+      const sinceMs = this.session.clock.monotonicMs() - this.#audioAtMs;
+      if (sinceMs < 100 && this.session.finder.silenceMs < 100) this.unknown(message);
+      this.answer((words) => {
+        if (words.length > 0) this.session.send(this.#transcript('AddTranscript', words));
+        this.session.send({ message: 'EndOfUtterance', metadata: { start_time: 0, end_time: 1 } });
+      });
+    } else this.unknown(message);
+  }
+}
+
+class Xai extends Recognizing {
+  protected override begin(): void {
+    this.session.send({ type: 'transcript.created' });
+  }
+
+  #send(words: readonly HeardWord[], isFinal: boolean): void {
+    const flags = { is_final: isFinal, speech_final: isFinal, start: 0, duration: 1 };
+    const text = textOf(words);
+    this.session.send({ type: 'transcript.partial', text, ...flags, words: seconds(words) });
+  }
+
+  protected override partial(): void {
+    this.#send(this.words, false);
+  }
+
+  protected override silence(): void {
+    this.answer((words) => this.#send(words, true));
+  }
+
+  message(message: Message): void {
+    if (message['type'] !== 'audio.done') this.unknown(message);
+    else this.session.close(1000);
+  }
+}
+
+class Jambonz extends Recognizing {
+  ulaw(data: Buffer): Uint8Array {
+    return codesOf(data);
+  }
+
+  #send(words: readonly HeardWord[], isFinal: boolean): void {
+    const alternatives = [{ transcript: textOf(words), confidence: 0.9 }];
+    const more = { channel: 1, language: 'en-US', alternatives };
+    this.session.send({ type: 'transcription', is_final: isFinal, ...more });
+  }
+
+  protected override partial(): void {
+    this.#send(this.words, false);
+  }
+
+  protected override silence(): void {
+    this.answer((words) => this.#send(words, true));
+  }
+
+  message(message: Message): void {
+    const { type, encoding, sampleRateHz: rate } = message;
+    if (type === 'stop') this.session.close(1000);
+    else if (type !== 'start' || encoding !== 'LINEAR16' || rate !== 8_000) this.unknown(message);
+  }
+}
+
+class Vapi extends Recognizing {
+  /** The first of two channels. */
+  ulaw(data: Buffer): Uint8Array {
+    const mono = Buffer.alloc(data.length / 2);
+    for (let at = 0; at < mono.length; at += 2) data.copy(mono, at, at * 2, at * 2 + 2);
+    return codesOf(mono);
+  }
+
+  #send(words: readonly HeardWord[], transcriptType: string): void {
+    const transcription = textOf(words);
+    const more = { transcription, channel: 'customer', transcriptType };
+    this.session.send({ type: 'transcriber-response', ...more });
+    const agent = { ...more, transcription: 'the agent', channel: 'assistant' };
+    this.session.send({ type: 'transcriber-response', ...agent });
+  }
+
+  protected override partial(): void {
+    this.#send(this.words, 'partial');
+  }
+
+  protected override silence(): void {
+    this.answer((words) => this.#send(words, 'final'));
+  }
+
+  message(message: Message): void {
+    const { type, encoding, container, sampleRate, channels } = message;
+    const isPcm = encoding === 'linear16' && container === 'raw' && channels === 2;
+    if (type !== 'start' || !isPcm || sampleRate !== 8_000) this.unknown(message);
+  }
+}
+
+interface Expected {
+  path: string;
+  /** Name and value. */
+  header: [string, string];
+  /** All parameters that the service takes; those with a value must have it. */
+  query?: Record<string, string | undefined>;
+}
+
+function check(
+  { path, header, query = {} }: Expected,
+  { headers }: IncomingMessage,
+  { pathname, searchParams }: URL,
+): Refusal | undefined {
+  if (pathname !== path) return { status: 404, body: '{"error":"Not found"}' };
+  if (headers[header[0]] !== header[1]) return { status: 401, body: '{"error":"Unauthorized"}' };
+  for (const [name, value] of searchParams) {
+    const isKnown = Object.hasOwn(query, name);
+    if (!isKnown || (query[name] !== undefined && query[name] !== value)) {
+      return { status: 400, body: JSON.stringify({ error: `${name}: ${value}` }) };
+    }
+  }
+  const missing = Object.keys(query).find((name) => query[name] && !searchParams.has(name));
+  return missing === undefined ? undefined : { status: 400, body: `{"error":"no ${missing}"}` };
+}
+
+const any = undefined;
+const ulaw = { encoding: 'mulaw', sample_rate: '8000' };
+
+/** Each service with the key that it expects. */
+export const sttProtocols: Record<SttPreset, (key: string) => Protocol> = {
+  cartesia: (key) => ({
+    check: (request, url) => {
+      const query = { model: any, language: any, encoding: 'pcm_mulaw', sample_rate: '8000' };
+      const expected = { path: '/stt/websocket', header: ['x-api-key', key], query } as const;
+      if (request.headers['cartesia-version'] === undefined) return { status: 400, body: '{}' };
+      return check({ ...expected, header: ['x-api-key', key] }, request, url);
+    },
+    open: (session) => new Cartesia(session),
+  }),
+  elevenlabs: (key) => ({
+    check: (request, url) => {
+      const query = {
+        ...{ model_id: 'scribe_v2_realtime', audio_format: 'ulaw_8000', language_code: any },
+        ...{ commit_strategy: 'manual', include_timestamps: 'true', keyterms: any },
+      };
+      return check(
+        { path: '/v1/speech-to-text/realtime', header: ['xi-api-key', key], query },
+        request,
+        url,
+      );
+    },
+    open: (session) => new Scribe(session),
+  }),
+  sarvam: (key) => ({
+    check: (request, url) => {
+      const query = {
+        ...{ 'language-code': any, model: any, vad_signals: 'true', flush_signal: 'true' },
+        ...{ high_vad_sensitivity: any, sample_rate: '8000', input_audio_codec: 'pcm_s16le' },
+      };
+      return check(
+        { path: '/speech-to-text/ws', header: ['api-subscription-key', key], query },
+        request,
+        url,
+      );
+    },
+    open: (session) => new Sarvam(session),
+  }),
+  smallest: (key) => ({
+    check: (request, url) => {
+      const query = { model: 'pulse', language: any, ...ulaw, format: any, numerals: any };
+      return check(
+        { path: '/waves/v1/stt/live', header: ['authorization', `Bearer ${key}`], query },
+        request,
+        url,
+      );
+    },
+    open: (session) => new Smallest(session),
+  }),
+  soniox: (key) => ({
+    // The key is in the first message as well, whose refusal is an error of its own.
+    check: (_request, url) =>
+      url.pathname === '/transcribe-websocket' ? undefined : { status: 404, body: '{}' },
+    open: (session) => new Soniox(session, key),
+  }),
+  speechmatics: (key) => ({
+    check: (request, url) =>
+      check({ path: '/v2', header: ['authorization', `Bearer ${key}`] }, request, url),
+    open: (session) => new Speechmatics(session),
+  }),
+  xai: (key) => ({
+    check: (request, url) => {
+      const query = { ...ulaw, interim_results: 'true', endpointing: any, language: any };
+      return check(
+        { path: '/v1/stt', header: ['authorization', `Bearer ${key}`], query },
+        request,
+        url,
+      );
+    },
+    open: (session) => new Xai(session),
+  }),
+  vapi_transcriber: (key) => ({
+    check: (request, url) => check({ path: '/', header: ['x-vapi-secret', key] }, request, url),
+    open: (session) => new Vapi(session),
+  }),
+  jambonz_stt: (key) => ({
+    check: (request, url) =>
+      check({ path: '/', header: ['authorization', `Bearer ${key}`] }, request, url),
+    open: (session) => new Jambonz(session),
+  }),
+};

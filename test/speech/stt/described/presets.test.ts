@@ -1,0 +1,210 @@
+// Every preset of a recogniser against its service's own messages, which the fake has from the vendor's reference.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEgress } from '../../../../src/egress/egress-rule.ts';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import {
+  type SttPreset,
+  sttPresetServices,
+} from '../../../../src/model/speech-services/described-stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
+import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
+import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';
+import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
+import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import { RecognizingService } from '../../../fakes/recognizing-service.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
+import { type SttFaults, startSttServer } from '../../../fakes/stt-server.ts';
+import { RecognizerRig } from '../recognizer-rig.ts';
+
+const KEY = 'key-0123456789';
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function connect(
+  provider: SttPreset,
+  given: { faults?: SttFaults; settings?: object; withFallback?: boolean } = {},
+) {
+  const clock = new FakeClock();
+  const { faults } = given;
+  const server = await startSttServer(
+    { clock, key: KEY, faults: faults === undefined ? [] : [faults, faults, faults] },
+    sttProtocols[provider](KEY),
+  );
+  const settings = sttPresetServices[provider].parse({
+    ...{ provider, api_key: KEY, base_url: server.url },
+    ...given.settings,
+  });
+  const stt = createSttService(settings, serviceMeans(clock));
+  const next = new RecognizingService({ clock, name: 'next' });
+  const entry = (service: typeof stt) => ({
+    service,
+    circuit: new CircuitBreaker({ clock, service: service.name }),
+  });
+  const services = [entry(stt), entry(next)];
+  const used =
+    given.withFallback === true ? createSttFallback({ services, clock, log: quietLog().log }) : stt;
+  const rig = new RecognizerRig(clock, used, { ...OPEN_SPEECH, boost: ['Ada'] });
+  opened.push(server, rig.recognizer);
+  await settle();
+  return { rig, server, stt, next, clock };
+}
+
+const presets = Object.keys(sttPresetServices) as SttPreset[];
+const bySilence = new Set<SttPreset>(['xai', 'vapi_transcriber', 'jambonz_stt']);
+const wordless = new Set<SttPreset>(['sarvam', 'vapi_transcriber', 'jambonz_stt']);
+
+describe.each(presets)('the preset %s', (provider) => {
+  it('recognises two turns, each word once, and bills them', async () => {
+    const { rig, server } = await connect(provider);
+    await rig.silence(400);
+    await rig.turn('w1 w2 w3 w4');
+    await rig.silence(1_500);
+    await rig.turn('w5 w6');
+    await rig.silence(1_500);
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+    expect(rig.text).toBe('w1 w2 w3 w4 w5 w6');
+    if (provider !== 'sarvam') expect(rig.partials[0]).toBe('w1');
+    const times = rig.finals.flatMap(({ words }) => words ?? []);
+    if (!wordless.has(provider)) {
+      expect(times.map(({ startMs }) => startMs)).toEqual([400, 660, 920, 1_180, 3_140, 3_400]);
+    }
+    rig.recognizer.close();
+    await settle();
+    expect(rig.usage).toMatchObject([{ service: provider, unit: 'seconds' }]);
+    expect(rig.usage[0]?.amount).toBeGreaterThan(5);
+    expect(server.violations).toEqual([]);
+  });
+
+  it('answers finalize in silence once, with no words', async () => {
+    const { rig } = await connect(provider);
+    await rig.silence(500);
+    rig.recognizer.finalize();
+    await rig.silence(2_600);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['']);
+    expect(rig.errors).toEqual([]);
+  });
+
+  it('never gives words twice, and reports final words that do not come', async () => {
+    for (const finals of ['never', 'late', 'twice', 'empty'] as const) {
+      const { rig } = await connect(provider, { faults: { finals } });
+      await rig.turn('w1 w2');
+      await rig.silence(5_000);
+      const kinds = rig.errors.map((error) => error instanceof ServiceFault && error.kind);
+      const isLost = rig.text === '' && (finals === 'empty' || kinds[0] === 'timeout');
+      const isWhole = rig.text === 'w1 w2' && kinds.length === 0;
+      const isSilent = provider === 'sarvam' && rig.text === '';
+      expect([finals, rig.text, kinds, isWhole || isLost || isSilent]).toEqual([
+        ...[finals, rig.text, kinds],
+        true,
+      ]);
+      if (finals === 'twice') expect(isWhole).toBe(true);
+    }
+  });
+
+  it('reports a refused key without the key', async () => {
+    const { rig } = await connect(provider, { settings: { api_key: 'wrong-key-98765' } });
+    await rig.silence(100);
+    expect(rig.fault).toMatchObject({ kind: 'auth', isPermanent: true, service: provider });
+    expect(JSON.stringify([rig.fault.facts, rig.fault.detail])).not.toContain('wrong-key');
+  });
+
+  it('reports a connection that closes, a message that is none, and a full service', async () => {
+    const closed = await connect(provider, { faults: { close: { atMs: 300, code: 1011 } } });
+    await closed.rig.turn('w1 w2');
+    expect(closed.rig.fault.kind).toBe('network');
+    const broken = await connect(provider, { faults: { send: { atMs: 300, data: '{' } } });
+    await broken.rig.turn('w1 w2');
+    expect(broken.rig.fault.kind).toBe('protocol');
+    const refuse = { status: 429, body: '{"error":"slow down"}' };
+    const full = await connect(provider, { faults: { refuse } });
+    await full.rig.silence(100);
+    expect(full.rig.fault).toMatchObject({ kind: 'rate', detail: 'slow down' });
+  });
+
+  it.each<[string, SttFaults]>([
+    ['closes in a word', { close: { atMs: 1_300, code: 1011 } }],
+    ['says nothing at all', { stallAtMs: 0 }],
+    ['closes in place of the final words', { closeOnFinalize: 1011 }],
+  ])('loses and doubles no word when it %s and another service goes on', async (_, faults) => {
+    const { rig, next } = await connect(provider, { faults, withFallback: true });
+    await rig.turn('w1 w2 w3 w4 w5 w6 w7 w8 w9');
+    await rig.silence(9_000);
+    await rig.turn('w20 w21');
+    await rig.silence(6_000);
+    expect(rig.text).toBe('w1 w2 w3 w4 w5 w6 w7 w8 w9 w20 w21');
+    expect(rig.errors).toEqual([]);
+    expect(next.sessions.length).toBeGreaterThan(0);
+  });
+
+  it('ends utterances as its service does', async () => {
+    const { stt } = await connect(provider);
+    const finalize = bySilence.has(provider) ? 'by-silence' : 'answered';
+    expect(stt.capabilities).toMatchObject({ finalize, interimWords: provider !== 'sarvam' });
+  });
+});
+
+describe('a recogniser that its user describes', () => {
+  it('works as a preset with the same description', async () => {
+    const clock = new FakeClock();
+    const server = await startSttServer({ clock, key: KEY }, sttProtocols.soniox(KEY));
+    const settings = sttServices.websocket_stt.parse({
+      ...{ provider: 'websocket_stt', api_key: KEY, base_url: server.url, language: 'en' },
+      ...{ model: 'stt-rt-v5', description: sttPresets.soniox },
+    });
+    const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
+    opened.push(server, rig.recognizer);
+    await settle();
+    await rig.turn('w1 w2 w3');
+    await rig.silence(500);
+    expect([rig.text, rig.errors, server.violations]).toEqual(['w1 w2 w3', [], []]);
+  });
+
+  it('is not asked at an address that the egress rule forbids', async () => {
+    const clock = new FakeClock();
+    const baseUrl = 'ws://127.0.0.1:9';
+    const settings = sttServices.websocket_stt.parse({
+      ...{ provider: 'websocket_stt', base_url: baseUrl, description: sttPresets.soniox },
+    });
+    const egress = createEgress({ isSignUpOpen: true, allowed: [] });
+    const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock, egress)));
+    await rig.silence(100);
+    expect(rig.fault).toMatchObject({ kind: 'request', service: 'websocket_stt' });
+  });
+});
+
+describe('what presets send first', () => {
+  it.each([
+    [
+      'soniox',
+      { language: 'de', keyterms: ['Byron'] },
+      {
+        ...{ api_key: KEY, model: 'stt-rt-v5', audio_format: 'mulaw', sample_rate: 8_000 },
+        ...{ num_channels: 1, language_hints: ['de'], enable_endpoint_detection: false },
+        context: { terms: ['Byron', 'Ada'] },
+      },
+    ],
+    [
+      'speechmatics',
+      {},
+      {
+        message: 'StartRecognition',
+        audio_format: { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 },
+        transcription_config: {
+          ...{ language: 'en', operating_point: 'enhanced', max_delay: 1 },
+          ...{ max_delay_mode: 'flexible', enable_partials: true, additional_vocab: ['Ada'] },
+        },
+      },
+    ],
+  ] as const)('%s: %j', async (provider, settings, message) => {
+    const { server } = await connect(provider, { settings });
+    expect(server.sessions[0]?.received[0]).toEqual(message);
+  });
+});

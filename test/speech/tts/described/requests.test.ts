@@ -1,0 +1,155 @@
+// Every preset of a voice by requests against its service's answers, as the vendor's reference has them.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { wavHeader } from '../../../../src/audio/wav.ts';
+import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { serviceMeans } from '../../../fakes/service-means.ts';
+import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
+import { HeardUtterance } from '../heard-utterance.ts';
+
+const KEY = 'key-1234567890';
+const opened: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+type Provider = 'google' | 'minimax' | 'camb' | 'piper_http' | 'http_tts';
+
+async function say(
+  provider: Provider,
+  answer: (asked: HttpAsked) => void,
+  settings: object = {},
+  path = '',
+) {
+  const server = await startHttpService(answer);
+  const row = { provider, api_key: KEY, base_url: `${server.url}${path}`, ...settings };
+  const parsed = ttsServices[provider].parse(row) as Parameters<typeof createTtsService>[0];
+  const tts = createTtsService(parsed, serviceMeans(new FakeClock()));
+  opened.push(server, tts);
+  const heard = new HeardUtterance();
+  const { signal } = new AbortController();
+  const request = { text: 'Hello there.', voice: undefined };
+  const end = await tts.synthesize(request, heard, signal).catch((error: unknown) => error);
+  const [asked] = server.asked;
+  return { heard, end, asked, body: JSON.parse(asked?.body.toString() ?? 'null') };
+}
+
+/** A tone of 100 ms. */
+const pcm = (rateHz: number): Buffer => {
+  const samples = Int16Array.from({ length: rateHz / 10 }, (_, at) => (at % 40) * 300);
+  return Buffer.from(samples.buffer);
+};
+const wav = (rateHz: number): Buffer => {
+  const data = pcm(rateHz);
+  return Buffer.concat([wavHeader({ rateHz, channels: 1, dataBytes: data.length }), data]);
+};
+const ends =
+  (...parts: (string | Buffer)[]) =>
+  ({ response }: HttpAsked): void => {
+    for (const part of parts) response.write(part);
+    response.end();
+  };
+
+describe('voices by requests', () => {
+  it('google: a WAV file in JSON', async () => {
+    const audioContent = wav(8_000).toString('base64');
+    const { heard, asked, body, end } = await say('google', ends(JSON.stringify({ audioContent })));
+    expect([end, heard.ms]).toEqual([undefined, 100]);
+    expect([asked?.path, asked?.headers['x-goog-api-key']]).toEqual(['/v1/text:synthesize', KEY]);
+    expect(body).toEqual({
+      input: { text: 'Hello there.' },
+      voice: { languageCode: 'en-US', name: 'en-US-Chirp3-HD-Charon' },
+      audioConfig: { audioEncoding: 'LINEAR16', sampleRateHertz: 8_000 },
+    });
+  });
+
+  it('minimax: events with hex, the last of which repeats everything', async () => {
+    const hex = pcm(8_000).toString('hex');
+    const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+    const ok = { base_resp: { status_code: 0, status_msg: 'success' } };
+    const first = event({ data: { audio: hex.slice(0, 801), status: 1 }, ...ok });
+    const whole = `${first.replace(hex.slice(0, 801), hex.slice(0, 800))}${event({
+      ...{ data: { audio: hex.slice(800), status: 1 }, ...ok },
+    })}${event({ data: { audio: hex, status: 2 }, extra_info: { usage_characters: 12 }, ...ok })}`;
+    const settings = { group_id: 'g1', speed: 1.2 };
+    const cut = [whole.slice(0, 50), whole.slice(50, 900), whole.slice(900)];
+    const held = await say('minimax', ends(...cut), settings, '/v1/t2a_v2');
+    expect([held.end, held.heard.ms]).toEqual([undefined, 100]);
+    expect(held.asked?.path).toBe('/v1/t2a_v2?GroupId=g1');
+    expect(held.body).toMatchObject({
+      ...{ model: 'speech-2.8-hd', text: 'Hello there.', stream: true },
+      voice_setting: { voice_id: 'English_Graceful_Lady', speed: 1.2, vol: 1, pitch: 0 },
+      audio_setting: { sample_rate: 8_000, format: 'pcm', channel: 1 },
+    });
+  });
+
+  it.each([
+    [1002, 'rate'],
+    [1004, 'auth'],
+    [1008, 'quota'],
+    [2013, 'request'],
+    [9999, 'overload'],
+  ])('minimax: code %d in a success is %s', async (code, kind) => {
+    const baseResp = { status_code: code, status_msg: `no ${KEY}` };
+    const { end } = await say('minimax', ends(JSON.stringify({ base_resp: baseResp })), {
+      group_id: 'g',
+    });
+    expect(end).toMatchObject({ kind, detail: 'no [redacted]' });
+  });
+
+  it.each([
+    ['mars-flash', 22_050],
+    ['mars-pro', 48_000],
+  ])('camb: PCM at the rate of %s', async (model, rateHz) => {
+    const { heard, asked, body } = await say('camb', ends(pcm(rateHz)), { model });
+    expect(heard.ms).toBeGreaterThan(95);
+    expect(heard.ms).toBeLessThanOrEqual(101);
+    expect([asked?.path, asked?.headers['x-api-key']]).toEqual(['/apis/tts-stream', KEY]);
+    expect(body).toEqual({
+      ...{ text: 'Hello there.', voice_id: 147_320, language: 'en-us', speech_model: model },
+      output_configuration: { format: 'pcm_s16le' },
+    });
+  });
+
+  it('piper: a WAV file whose header has the rate, without a key', async () => {
+    const { heard, asked, body } = await say('piper_http', ends(wav(16_000)), {
+      api_key: undefined,
+    });
+    expect(Math.round(heard.ms)).toBe(100);
+    expect([asked?.path, asked?.headers.authorization]).toEqual(['/', undefined]);
+    expect(body).toEqual({ text: 'Hello there.', voice: 'en_US-lessac-medium' });
+  });
+
+  it('http_tts: as the user describes it, µ-law in JSON', async () => {
+    const description = {
+      path: '/say/{voice}',
+      query: { fast: 'yes', lang: '{language}' },
+      headers: { 'X-Key': '{key}' },
+      body: { words: '{text}', pace: '{speed}' },
+      audio: { in: 'json', format: 'ulaw8', path: 'result.0.audio' },
+    };
+    const audio = Buffer.alloc(800, 0x30).toString('base64');
+    const answer = ends(JSON.stringify({ result: [{ audio }] }));
+    const held = await say('http_tts', answer, { voice: 'a b/c', description });
+    expect([held.end, held.heard.ms]).toEqual([undefined, 100]);
+    expect([held.asked?.path, held.asked?.headers['x-key']]).toEqual([
+      '/say/a%20b%2Fc?fast=yes',
+      KEY,
+    ]);
+    expect(held.body).toEqual({ words: 'Hello there.' });
+  });
+
+  it.each<[string, Provider, (asked: HttpAsked) => void, string]>([
+    ['a refused key', 'google', ({ response }) => void response.writeHead(403).end(), 'forbidden'],
+    ['no audio', 'google', ends('{}'), 'overload'],
+    ['no JSON', 'google', ends('hello'), 'protocol'],
+    ['an endless answer', 'google', ends('x'.repeat(5_000_000)), 'protocol'],
+    ['no audio in a body', 'camb', ends(), 'overload'],
+  ])('%s is a fault', async (_, provider, answer, kind) => {
+    const { end } = await say(provider, answer);
+    expect(end).toMatchObject({ kind, service: provider });
+  });
+});
