@@ -87,7 +87,7 @@ export const callErrors = {
   },
 
   // A provider's REST interface
-  PROVIDER_AUTH: { retry: false, text: '{provider} refused the credentials' },
+  PROVIDER_AUTH: { retry: false, text: '{provider} refused the credentials: {reason}' },
   PROVIDER_DESTINATION: { retry: false, text: '{provider} refused the destination: {reason}' },
   PROVIDER_CAPACITY: { retry: true, text: '{provider} is at its limit: {reason}' },
   PROVIDER_FAILED: { retry: true, text: '{provider} failed: {reason}' },

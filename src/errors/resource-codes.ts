@@ -205,6 +205,10 @@ export const resourceErrors = {
     retry: true,
     text: 'Too many event streams are open at once ({limit}). Close one, or watch the organization by one.',
   },
+  PAGE_TOO_FAR: {
+    retry: false,
+    text: 'A list by duration ends at row {max}: filter it, or sort it by age',
+  },
   FILTER_INVALID: { retry: false, text: 'Invalid filter format' },
   FILTER_FORBIDDEN: { retry: false, text: "Invalid attribute '{attribute}'" },
   ARTIFACT_TYPE_UNKNOWN: { retry: false, text: 'Unsupported artifact type' },

@@ -338,13 +338,6 @@ export const recordingLostBytes = new Counter({
   registers,
 });
 
-export const requestSeconds = new Histogram({
-  name: 'patchbay_request_seconds',
-  help: 'HTTP requests, by route and status class',
-  labelNames: ['route', 'status'] as const,
-  buckets: [0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
-  registers,
-});
 export const vadWindows = new Counter({
   name: 'patchbay_vad_windows_total',
   help: 'Windows of 32 ms that voice activity detection (VAD) evaluated, and that it skipped as no louder than the noise',

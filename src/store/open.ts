@@ -35,6 +35,7 @@ import {
   resealModelConfigurations,
 } from './library/model-configurations.ts';
 import { resealTools } from './library/sealed-headers.ts';
+import { ServiceFaultRepository } from './library/service-faults.ts';
 import { ToolRepository } from './library/tools.ts';
 import { ReportRepository } from './runs/reports.ts';
 import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
@@ -49,6 +50,7 @@ import { LeaseRepository } from './telephony/configuration-leases.ts';
 import { resealConfigurations } from './telephony/configurations.ts';
 import { telephonyStore } from './telephony/telephony-store.ts';
 import { TrunkRepository } from './telephony/trunks.ts';
+import { WebhookNonces } from './telephony/webhook-nonces.ts';
 import { FolderRepository } from './workflows/folders.ts';
 import { type OversizedVersion, oversizedVersions } from './workflows/oversized-versions.ts';
 import { resealWorkflows } from './workflows/reseal-workflows.ts';
@@ -289,10 +291,12 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     credentials: new CredentialRepository(context),
     tools: new ToolRepository(context),
     modelConfigurations: new ModelConfigurationRepository(context),
+    serviceFaults: new ServiceFaultRepository(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
     telephony: telephonyStore(context),
     leases: new LeaseRepository(context),
+    webhookNonces: new WebhookNonces(context),
     trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
     folders: new FolderRepository(context),

@@ -1,5 +1,6 @@
-// A redial campaign for contacts that another campaign did not reach. One transaction: the child with its contacts,
-// or nothing. Source: contract §9.2, §9.11.
+// A redial campaign for contacts that another campaign did not reach. Its contacts are copied in pieces, so that others
+// get their turn at the database in between; until the last one it is hidden, as a deleted campaign is, and has no
+// parent. A copy that a dead process left is deleted by the organization's next redial. Source: contract §9.2, §9.11.
 
 import { sql } from 'kysely';
 import {
@@ -10,8 +11,18 @@ import {
 } from '../../model/campaign.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/connections.ts';
-import type { StoreContext, TransactionContext } from '../db/store-context.ts';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
 import { getCampaign } from './campaigns.ts';
+import { contactSpans } from './contact-spans.ts';
+import { deleteSomeContacts } from './contact-sync-claims.ts';
+
+/** Contacts of the parent in one statement: some 10 ms of the embedded engine if all of them are copied. */
+const PIECE_ROWS_MAX = 500;
+/** Requests take no longer than minutes; the process of an older incomplete copy has died. */
+const LEFT_OVER_MS = 900_000;
+/** Copies of dead processes that one redial deletes. */
+const LEFT_OVERS_MAX = 10;
 
 export interface Redial {
   /** Null: the parent's, with a suffix. */
@@ -21,6 +32,11 @@ export interface Redial {
   outcomes: readonly RetryReason[];
   /** Null: the parent's. */
   retry: RetrySettings | null;
+}
+
+interface Parent {
+  organizationId: string;
+  parentId: string;
 }
 
 /** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts stored.
@@ -33,64 +49,50 @@ export async function createRedialCampaign(
   redial: Redial,
 ): Promise<Campaign | 'nobody' | undefined> {
   if (!isRowId(organizationId) || !isRowId(parentId)) return undefined;
-  const { db } = context;
+  await deleteLeftOvers(context, organizationId);
+  const parent = { organizationId, parentId };
+  const id = await insertChild(context, parent, redial);
+  if (id === undefined) return undefined;
   try {
-    const childId = await db.transaction().execute(async (tx) => {
-      const id = await insertChild(tx, context, { organizationId, parentId, redial });
-      if (id === undefined) return undefined;
-      const contacts = await copyContacts(tx, context, { id, parentId, redial });
-      if (contacts === 0) throw new NobodyLeft();
-      await tx
-        .updateTable('campaigns')
-        .set({ total_rows: contacts })
-        .where('id', '=', id)
-        .execute();
-      return id;
-    });
-    return childId === undefined ? undefined : await getCampaign(context, organizationId, childId);
+    const contacts = await copyContacts(context, { id, parentId, redial });
+    if (contacts > 0 && (await show(context, parent, { id, contacts }))) {
+      return await getCampaign(context, organizationId, id);
+    }
+    await deleteChild(context, id);
+    return contacts === 0 ? 'nobody' : undefined;
   } catch (error) {
-    if (error instanceof NobodyLeft) return 'nobody';
-    // Of two concurrent redials the second finds the first one's child.
-    if (violated(error) === 'campaigns_parent') return undefined;
+    await deleteChild(context, id).catch(() => undefined); // The next redial deletes it.
     throw error;
   }
 }
 
-/** Takes the child back. */
-class NobodyLeft extends Error {
-  override readonly name = 'NobodyLeft';
-}
-
-interface Child {
-  organizationId: string;
-  parentId: string;
-  redial: Redial;
-}
-
+/** Hidden, and without its parent. Undefined if the parent may not be redialed. */
 async function insertChild(
-  tx: TransactionContext,
-  { clock }: StoreContext,
-  { organizationId, parentId, redial }: Child,
+  { db, clock, time }: StoreContext,
+  { organizationId, parentId }: Parent,
+  { name, retry }: Redial,
 ): Promise<string | undefined> {
-  const { name, retry } = redial;
   const now = new Date(clock.now());
   const { rows } = await sql<{ id: string }>`
     insert into campaigns (
-      organization_id, workflow_id, configuration_id, name, state, source_id, source_sync,
+      organization_id, workflow_id, name, state, source_id, source_sync,
       source_synced_at, retry, max_concurrency, schedule, breaker, rate_per_second,
-      parent_campaign_id, created_at
+      deleted_at, created_at
     )
-    select organization_id, workflow_id, configuration_id,
+    select organization_id, workflow_id,
       coalesce(${name}::text, left(name, ${NAME_CHARACTERS_MAX - SUFFIX.length}) || ${SUFFIX}),
       'created', source_id, 'completed', ${now},
       coalesce(${retry && jsonText(retry)}::json, retry), max_concurrency, schedule, breaker,
-      rate_per_second, id, ${now}
-    from campaigns
-    where id = ${parentId} and organization_id = ${organizationId} and state = 'completed'
-      and deleted_at is null
-    returning id`.execute(tx);
+      rate_per_second, ${time()}, ${now}
+    from campaigns as parent
+    where id = ${parentId} and organization_id = ${organizationId} and ${mayBeRedialed}
+    returning id`.execute(db);
   return rows[0]?.id;
 }
+
+const mayBeRedialed = sql`
+  parent.state = 'completed' and parent.deleted_at is null
+  and not exists (select from campaigns as child where child.parent_campaign_id = parent.id)`;
 
 /** In the API's form. */
 const NAME_CHARACTERS_MAX = 255;
@@ -98,15 +100,63 @@ const SUFFIX = ' (Redial)';
 
 /** Their number. Contacts whose phone may never have rung are included, whatever outcomes were chosen. */
 async function copyContacts(
-  tx: TransactionContext,
-  { time }: StoreContext,
+  context: StoreContext,
   { id, parentId, redial }: { id: string; parentId: string; redial: Redial },
 ): Promise<number> {
-  const { numAffectedRows } = await sql`
-    insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
-    select ${id}, row_number, phone_number, variables, ${time()}
-    from campaign_contacts
-    where campaign_id = ${parentId}
-      and last_outcome = any(${[...redial.outcomes, ...UNHEARD]})`.execute(tx);
-  return Number(numAffectedRows ?? 0n);
+  const outcomes = [...redial.outcomes, ...UNHEARD];
+  let copied = 0n;
+  for await (const [span] of contactSpans(context, [parentId], PIECE_ROWS_MAX)) {
+    if (span === undefined) break;
+    const { numAffectedRows = 0n } = await sql`
+      insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
+      select ${id}, row_number, phone_number, variables, ${context.time()}
+      from campaign_contacts
+      where campaign_id = ${parentId} and row_number > ${span.after} and row_number <= ${span.to}
+        and last_outcome = any(${outcomes})`.execute(context.db);
+    copied += numAffectedRows;
+  }
+  return Number(copied);
+}
+
+/** False if the parent may not be redialed any more: another redial was faster, or it was deleted. */
+async function show(
+  { db }: StoreContext,
+  { organizationId, parentId }: Parent,
+  { id, contacts }: { id: string; contacts: number },
+): Promise<boolean> {
+  try {
+    const { numAffectedRows = 0n } = await sql`
+      update campaigns set deleted_at = null, parent_campaign_id = parent.id,
+        configuration_id = parent.configuration_id, total_rows = ${contacts}
+      from campaigns as parent
+      where campaigns.id = ${id} and parent.id = ${parentId}
+        and parent.organization_id = ${organizationId} and ${mayBeRedialed}`.execute(db);
+    return numAffectedRows > 0n;
+  } catch (error) {
+    if (violated(error) === 'campaigns_parent') return false;
+    throw error;
+  }
+}
+
+async function deleteChild(context: StoreContext, id: string): Promise<void> {
+  while (await deleteSomeContacts(context, id));
+  await context.db
+    .deleteFrom('campaigns')
+    .where('id', '=', id)
+    .where('state', '=', 'created')
+    .where('deleted_at', 'is not', null)
+    .execute();
+}
+
+/** Other campaigns are deleted only after their end. */
+async function deleteLeftOvers(context: StoreContext, organizationId: string): Promise<void> {
+  const rows = await context.db
+    .selectFrom('campaigns')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('state', '=', 'created')
+    .where('deleted_at', '<', shifted(context.time(), -LEFT_OVER_MS))
+    .limit(LEFT_OVERS_MAX)
+    .execute();
+  for (const { id } of rows) await deleteChild(context, id);
 }

@@ -155,8 +155,8 @@ export async function failSync(
   });
 }
 
-/** False if there were none. */
-async function deleteSomeContacts({ db }: StoreContext, id: string): Promise<boolean> {
+/** Of one campaign, in one short statement. False if there were none. */
+export async function deleteSomeContacts({ db }: StoreContext, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('campaign_contacts')
     .where('id', 'in', (of) =>

@@ -325,6 +325,28 @@ export interface ModelConfigurationTable {
   updated_at: Date;
 }
 
+export interface WebhookNonceTable {
+  provider: string;
+  nonce: string;
+  content: string;
+  seen_at: Date;
+}
+
+export interface InstallationTable {
+  id: string;
+}
+
+export interface ServiceFaultTable {
+  organization_id: string;
+  job: 'llm' | 'tts' | 'stt';
+  service: string;
+  kind: string;
+  detail: string;
+  run_id: string;
+  first_at: Date;
+  last_at: Date;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -341,6 +363,8 @@ export interface Tables {
   runs: RunTable;
   run_counts: RunCountTable;
   start_keys: StartKeyTable;
+  webhook_nonces: WebhookNonceTable;
+  installations: InstallationTable;
   text_chats: TextChatTable;
   text_chat_turns: TextChatTurnTable;
   run_events: RunEventTable;
@@ -355,4 +379,5 @@ export interface Tables {
   credentials: CredentialTable;
   tools: ToolTable;
   model_configurations: ModelConfigurationTable;
+  service_faults: ServiceFaultTable;
 }

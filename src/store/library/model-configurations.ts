@@ -29,6 +29,8 @@ export interface StoredModelConfiguration {
 /** The configuration that calls of an organization use: its own, else the one that a user of it saved last. */
 export type CallConfiguration = { organization: Fields } | { legacyUser: Fields } | undefined;
 
+export type ConfigurationSource = 'organization' | 'legacyUser';
+
 interface Opened {
   revision: string;
   configuration: Fields;
@@ -63,9 +65,15 @@ export class ModelConfigurationRepository {
 
   /** Whether the organization has one of its own. */
   async has(organizationId: string): Promise<boolean> {
-    const owner = { organizationId, userId: null };
-    if (!isOwner(owner)) return false;
-    return (await this.#rowOf(owner).select('id').executeTakeFirst()) !== undefined;
+    return (await this.sourceOf(organizationId)) === 'organization';
+  }
+
+  /** Whose configuration calls of an organization use; undefined: the gateway's. Opens no secret. */
+  async sourceOf(organizationId: string): Promise<ConfigurationSource | undefined> {
+    if (!isRowId(organizationId)) return undefined;
+    const row = await this.#forCalls(organizationId).select('user_id').executeTakeFirst();
+    if (row === undefined) return undefined;
+    return row.user_id === null ? 'organization' : 'legacyUser';
   }
 
   /** In place of what is stored. `validatedAt`: now. */
@@ -103,8 +111,7 @@ export class ModelConfigurationRepository {
   async forCalls(organizationId: string): Promise<CallConfiguration> {
     if (!isRowId(organizationId)) return undefined;
     const kept = this.#opened.get(organizationId);
-    const row = await this.#context.db
-      .selectFrom('model_configurations')
+    const row = await this.#forCalls(organizationId)
       .select(['organization_id', 'user_id', 'revision'])
       .select((of) =>
         of
@@ -115,11 +122,6 @@ export class ModelConfigurationRepository {
           .end()
           .as('sealed'),
       )
-      .where('organization_id', '=', organizationId)
-      .orderBy((of) => of('user_id', 'is', null), 'desc')
-      .orderBy('updated_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(1)
       .executeTakeFirst();
     this.#opened.delete(organizationId);
     if (row === undefined) return undefined;
@@ -135,6 +137,16 @@ export class ModelConfigurationRepository {
     this.#opened.set(organizationId, fresh);
     const [oldest] = this.#opened.keys();
     if (this.#opened.size > OPENED_MAX && oldest !== undefined) this.#opened.delete(oldest);
+  }
+
+  #forCalls(organizationId: string) {
+    return this.#context.db
+      .selectFrom('model_configurations')
+      .where('organization_id', '=', organizationId)
+      .orderBy((of) => of('user_id', 'is', null), 'desc')
+      .orderBy('updated_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1);
   }
 
   #rowOf({ organizationId, userId }: ConfigurationOwner) {

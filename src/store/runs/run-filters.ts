@@ -35,6 +35,10 @@ export interface RunFilter {
   modes?: readonly string[];
 }
 
+/** A list by duration has no further row: pieces of it are merged in memory. */
+export const ROWS_BY_DURATION_MAX = 10_000;
+
+/** By duration `offset + limit` is at most ROWS_BY_DURATION_MAX. */
 export interface RunPage {
   filter: RunFilter;
   sortBy: 'created_at' | 'duration';

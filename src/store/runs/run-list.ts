@@ -1,6 +1,6 @@
 // A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
 // index that holds whatever a filter may ask for; only the runs that are shown are read. The total of an
-// unfiltered list is kept (run-counts.ts); where no index has a filter, runs are looked through in pieces.
+// unfiltered list is kept (run-counts.ts); where no index has a filter or an order, runs are looked through in pieces.
 
 import { sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
@@ -55,11 +55,13 @@ export async function listRuns(
     return { runs: [], total: 0 };
   }
   const isWhole = namesOf(page.filter).length === 0;
-  const parts = isWhole || isIndexed(scope, page.filter) ? [] : await partsOf(context, scope, page);
-  const inParts = parts.length > 0 && page.sortBy === 'created_at';
-  const shown = inParts
-    ? await idsInParts(context, scope, { ...page, parts })
-    : await idsOf(context, scope, { ...page, isWhole });
+  const parts = hasIndex(scope, page) ? [] : await partsOf(context, scope, page);
+  const shown =
+    parts.length === 0
+      ? await idsOf(context, scope, { ...page, isWhole })
+      : page.sortBy === 'duration'
+        ? await longestInParts(context, scope, { ...page, parts })
+        : await idsInParts(context, scope, { ...page, parts });
   const rows =
     shown.length === 0
       ? []
@@ -123,13 +125,16 @@ function namesOf(filter: RunFilter): string[] {
   return Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
-/** Whether an index has exactly what matches. */
-function isIndexed({ workflowId }: RunScope, filter: RunFilter): boolean {
+/** Whether a short walk along an index finds the page. */
+function hasIndex({ workflowId }: RunScope, { filter, sortBy, offset }: RunPage): boolean {
   const names = namesOf(filter);
   if (names.includes('id')) return true;
   const isOfIndex = (name: string): boolean =>
     ['dispositions', 'durationMinS', 'durationMaxS'].includes(name);
-  return workflowId !== undefined && names.includes('dispositions') && names.every(isOfIndex);
+  const isOfWorkflow = workflowId !== undefined && names.every(isOfIndex);
+  if (sortBy === 'duration') return isOfWorkflow;
+  if (names.length === 0) return true;
+  return isOfWorkflow && names.includes('dispositions') && offset <= WALKED_MAX;
 }
 
 /** A span of time, and how many runs match in it. */
@@ -182,6 +187,43 @@ async function idsInParts(
     skipped = 0;
   }
   return ids;
+}
+
+/** Of each part the first rows, as many as the page ends at; of these the page. */
+async function longestInParts(
+  context: Pick<StoreContext, 'db'>,
+  scope: RunScope,
+  page: RunPage & { parts: readonly Part[] },
+): Promise<string[]> {
+  const { filter, descending, limit, offset, parts } = page;
+  const order = descending ? 'desc' : 'asc';
+  let first: Timed[] = [];
+  for (const part of parts) {
+    const found = await within(context, scope, filter, part)
+      .select(['id', 'duration_s'])
+      .orderBy('duration_s', (by) => by[order]().nullsLast())
+      .orderBy('id', order)
+      .limit(offset + limit)
+      .execute();
+    first = [...first, ...found]
+      .sort((one, other) => byDuration(one, other, descending ? -1 : 1))
+      .slice(0, offset + limit);
+  }
+  return first.slice(offset).map(({ id }) => id);
+}
+
+interface Timed {
+  id: string;
+  duration_s: number | null;
+}
+
+/** As the database orders them: none last, ties by age. */
+function byDuration(one: Timed, other: Timed, sign: 1 | -1): number {
+  if ((one.duration_s === null) !== (other.duration_s === null)) {
+    return one.duration_s === null ? 1 : -1;
+  }
+  const longer = (one.duration_s ?? 0) - (other.duration_s ?? 0);
+  return sign * (longer === 0 ? Number(one.id) - Number(other.id) : longer);
 }
 
 function within(

@@ -42,14 +42,18 @@ export async function getNumber(
   return row === undefined ? undefined : toNumberOfWorkflow(row);
 }
 
-/** Across organizations: the active configuration and active number of an inbound call. */
+/** Configurations of one provider that have the same number: of several organizations, at most one is right. */
+const INBOUND_MAX = 20;
+
+/** Across organizations: the active configurations and active numbers of an inbound call. At most one if the account is
+ *  known; with null those of every account, oldest first. */
 export async function findInbound(
   context: StoreContext,
   provider: ProviderName,
-  accountId: string,
+  accountId: string | null,
   addressNormalized: string,
-): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber } | undefined> {
-  const row = await context.db
+): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber }[]> {
+  const rows = await context.db
     .selectFrom('phone_numbers')
     .innerJoin('telephony_configurations as of', 'of.id', 'phone_numbers.configuration_id')
     .selectAll('phone_numbers')
@@ -57,19 +61,24 @@ export async function findInbound(
     .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second'])
     .select(['of.created_at as configured_at', 'of.updated_at as reconfigured_at'])
     .where('phone_numbers.provider', '=', provider)
-    .where('phone_numbers.account_id', '=', accountId)
+    .$if(accountId !== null, (query) =>
+      query.where('phone_numbers.account_id', '=', accountId ?? ''),
+    )
     .where('phone_numbers.address_normalized', '=', addressNormalized)
     .where('phone_numbers.is_active', '=', true)
     .where('of.inactive_since', 'is', null)
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const configuration = {
-    ...row,
-    id: row.configuration_id,
-    created_at: row.configured_at,
-    updated_at: row.reconfigured_at,
-  };
-  return { configuration: toConfiguration(context, configuration), number: toNumber(row) };
+    .orderBy('phone_numbers.id')
+    .limit(INBOUND_MAX)
+    .execute();
+  return rows.map((row) => {
+    const configuration = {
+      ...row,
+      id: row.configuration_id,
+      created_at: row.configured_at,
+      updated_at: row.reconfigured_at,
+    };
+    return { configuration: toConfiguration(context, configuration), number: toNumber(row) };
+  });
 }
 
 /** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,

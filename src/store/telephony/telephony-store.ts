@@ -13,6 +13,7 @@ import {
   setDefaultOutbound,
   updateConfiguration,
 } from './configurations.ts';
+import { installationId } from './installation.ts';
 import {
   createNumber,
   deleteNumber,
@@ -37,6 +38,7 @@ export function telephonyStore(context: StoreContext) {
     setDefaultOutbound,
     deleteConfiguration,
     findInbound,
+    installationId,
     listNumbers,
     getNumber,
     createNumber,

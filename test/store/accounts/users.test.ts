@@ -56,7 +56,7 @@ describe.each(engines())('users on %s', (engine) => {
     expect(await users.findLogIn('b@example.com')).toBeUndefined();
   });
 
-  it('that are not there are nobody', async () => {
+  it('that do not exist are not found', async () => {
     const { users } = at.store;
     for (const id of ['999999', 'abc', '']) {
       expect(await users.get(id)).toBeUndefined();

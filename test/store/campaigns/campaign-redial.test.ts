@@ -118,11 +118,52 @@ describe.each(engines())('the redial of a campaign on the %s engine', (engine) =
     expect(await test.sql('select count(*)::int as n from campaigns')).toEqual([{ n: 2 }]);
   });
 
-  it('leaves nothing behind if there is nobody to call', async () => {
+  it('leaves nothing behind if there is no contact to call', async () => {
     const parentId = await aParent();
     await test.sql("update campaign_contacts set last_outcome = 'answered'");
     expect(await campaigns().redial(own(), parentId, all)).toBe('nobody');
     expect(await test.sql('select count(*)::int as n from campaigns')).toEqual([{ n: 1 }]);
+  });
+
+  it('is copied in short transactions, and hidden until it is whole', async () => {
+    const { id: parentId } = await harness.create();
+    await harness.contacts(parentId, 1_000);
+    await test.sql("update campaign_contacts set state = 'failed', last_outcome = 'busy'");
+    await test.sql("update campaigns set state = 'completed'");
+    const lists: number[] = [];
+    const copying = campaigns().redial(own(), parentId, all);
+    let isDone = false;
+    void copying.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      lists.push((await campaigns().list(own(), { limit: 10, offset: 0 })).total);
+    }
+    const child = await copying;
+    if (child === undefined || child === 'nobody') throw new Error('no child');
+    expect(child.totalRows).toBe(1_000);
+    expect(lists[0]).toBe(1);
+    const [of] = await test.sql(
+      `select count(*)::int as contacts, count(distinct xmin::text)::int as transactions
+       from campaign_contacts where campaign_id = $1`,
+      [child.id],
+    );
+    expect(of).toEqual({ contacts: 1_000, transactions: 2 });
+  });
+
+  it('deletes the copy that a dead process left in the middle', async () => {
+    const parentId = await aParent();
+    const { id } = await harness.create({ name: 'left over' });
+    await harness.contacts(id, 3);
+    await test.sql('update campaigns set deleted_at = $1 where id = $2', [
+      new Date(test.clock.now()),
+      id,
+    ]);
+    test.clock.advance(900_001);
+    const child = await campaigns().redial(own(), parentId, all);
+    if (child === undefined || child === 'nobody') throw new Error('no child');
+    expect(await test.sql('select id from campaigns where id = $1', [id])).toEqual([]);
+    expect((await campaigns().get(own(), parentId))?.redialedCampaignId).toBe(child.id);
   });
 
   it('fits a long name into what a name may have', async () => {

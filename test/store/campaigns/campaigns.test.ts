@@ -54,7 +54,7 @@ describe.each(engines())('campaigns on the %s engine', (engine) => {
     expect(await campaigns().get(own(), created.id)).toEqual(created);
   });
 
-  it('are nobody else’s, and no id that is none finds one', async () => {
+  it('are not found by another organization, nor by an invalid id', async () => {
     const { id } = await harness.create();
     for (const [organizationId, campaignId] of [
       ['999999', id],

@@ -144,7 +144,7 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     });
   });
 
-  it('gives attempts that can be settled by pages, so that unclear ones hold nobody up', async () => {
+  it('gives attempts that can be settled by pages, so that unclear ones do not delay others', async () => {
     for (const claim of await queue.claim({ count: 3 })) {
       const run = await queue.begin(claim);
       if (run !== undefined) await queue.complete(run, 'failed');
@@ -214,7 +214,7 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     ]);
   });
 
-  it('tells which running campaigns have somebody to call, and how many calls they have', async () => {
+  it('returns which running campaigns have a due contact, and how many calls they have', async () => {
     const seen = async (horizonMs = 1_000) => {
       const [only] = await contacts().running(horizonMs);
       return [only?.isDue, only?.openAttempts];

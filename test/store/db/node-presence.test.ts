@@ -143,7 +143,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     await presence.stop();
   });
 
-  it('are refused while a worker of that name beats on, though its gateway stands still', async () => {
+  it('are refused while a worker of that name sends heartbeats, though its gateway is suspended', async () => {
     const seen = new Date(clock.now());
     await at.sql("insert into nodes values ('n', $1, $1, 1), ('n#2', $1, $1, 3)", [seen]);
     const late = await settled(process('n', '9').presence.start(), async (passedMs) => {
@@ -153,7 +153,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({ n: '1', 'n#2': '3' });
   });
 
-  it('wait for nobody once the other has said goodbye', async () => {
+  it('do not wait once the other node has left', async () => {
     const first = process('n', '1', onServer, new FakeClock());
     await first.presence.start();
     const second = process('n', '2');
@@ -177,7 +177,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({});
   });
 
-  it('wait for nobody who is known to be dead, nor for one who is known to live', async () => {
+  it('do not wait for a node that is known to be dead, nor for one that is known to live', async () => {
     await at.sql("insert into nodes values ('n', $1, $1, 1), ('n#1', $1, $1, 2)", [
       new Date(clock.now()),
     ]);
@@ -219,7 +219,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({ n2: '4' });
   });
 
-  it('that were replaced are told so once, and leave the row to the other', async () => {
+  it('that were replaced are notified once, and leave the row to the other', async () => {
     const { presence, replaced } = process('n', '1');
     await presence.start();
     await at.sql('update nodes set epoch = 2');

@@ -79,7 +79,7 @@ describe.runIf(engines().includes('server'))('nodes at one server', () => {
     await pooler.close();
   }, 60_000);
 
-  it('are told what to do where a pooler refuses startup parameters, and work through it then', async () => {
+  it('get an error with the remedy where a pooler refuses startup parameters, and work through it afterwards', async () => {
     const pooler = await Pooler.before(server.url);
     try {
       await expect(start(NEW, pooler.url)).rejects.toMatchObject({

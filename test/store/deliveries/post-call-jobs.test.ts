@@ -46,7 +46,7 @@ describe.each(engines())('afterworks on %s', (engine) => {
     expect((await at.store.runs.find(run.id))?.state).toBe('initialized');
   });
 
-  it('come back after the lease if nobody reports', async () => {
+  it('come back after the lease without a report', async () => {
     const run = await completedRun(at, await ground(at));
     expect(await at.store.afterworks.claim(CLAIM)).toHaveLength(1);
     at.clock.advance(59_999);

@@ -29,7 +29,7 @@ describe('the queue for the embedded engine', () => {
     expect(drain(queue, 2_050)).toEqual(['maintenance', 'api', 'call']);
   });
 
-  it('lets nobody wait for ever, however many calls come', () => {
+  it('serves every waiting connection in time, however many calls come', () => {
     const traffics = fc.constantFrom<Traffic>('api', 'maintenance');
     fc.assert(
       fc.property(traffics, fc.integer({ min: 1, max: 40 }), (traffic, turnMs) => {

@@ -121,7 +121,7 @@ describe('a file that grows', () => {
     }
   });
 
-  it('wakes nobody for a write, only to be opened and finished', async () => {
+  it('wakes no caller for a write, only for open and finish', async () => {
     const { disk, writer } = start();
     for (let nth = 0; nth < 50; nth++) writer.append(Buffer.alloc(640));
     expect(disk.wakeUps).toBe(1);

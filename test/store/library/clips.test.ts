@@ -135,7 +135,7 @@ describe.each(engines())('clips on %s', (engine) => {
     expect(await clips.rename(organization(), 'x', 'x')).toBeUndefined();
   });
 
-  it('that are deleted are there for nobody, and leave their name', async () => {
+  it('that are deleted are not found, and free their name', async () => {
     const { clips } = at.store;
     const [a] = await clips.create(at.owner, [clip('a')]);
     expect(await clips.remove((await stranger()).organizationId, 'a')).toBe(false);

@@ -29,7 +29,7 @@ describe.each(engines())('credentials on %s', (engine) => {
     return { organizationId, userId: String(user?.['id']) };
   }
 
-  it('are told of without their secret, and opened with it', async () => {
+  it('are listed without their secret, and opened with it', async () => {
     const made = await at.store.credentials.create(at.owner, crm);
     expect(made).toEqual({
       id: expect.stringMatching(/^\d+$/),
@@ -99,7 +99,7 @@ describe.each(engines())('credentials on %s', (engine) => {
     expect(await credentials.open(organization(), made.uuid)).toEqual(secret);
   });
 
-  it('that are deleted are there for nobody, and their secret nowhere', async () => {
+  it('that are deleted are not found, and their secret is not stored', async () => {
     const { credentials } = at.store;
     const { uuid } = await credentials.create(at.owner, crm);
     expect(await credentials.remove(organization(), uuid)).toBe(true);

@@ -128,6 +128,19 @@ describe.each(engines())('many runs on %s', (engine) => {
         expect(listed.total).toBe(all.length);
       }
     }
+    // By duration, too: half of the runs have one, and many have the same.
+    await at.sql('update runs set duration_s = id % 50 where id % 2 = 0');
+    const ofOrganization = { organizationId: at.owner.organizationId };
+    for (const descending of [true, false]) {
+      const order = descending ? 'desc' : 'asc';
+      const longest = { ...NEWEST, sortBy: 'duration' as const, descending, offset: 1_230 };
+      const all = await at.sql(`select id::text from runs
+        order by duration_s ${order} nulls last, runs.id ${order} limit 50 offset 1230`);
+      statements.splice(0);
+      const { runs } = await listRuns({ db }, ofOrganization, longest);
+      expect(runs.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+      expect(statements.filter(({ sql }) => sql.includes('nulls last'))).toHaveLength(3);
+    }
     statements.splice(0);
     const page = { ...NEWEST, filter: { calledNumber: '4155' }, offset: 0 };
     await listRuns({ db }, scope(), page);

@@ -108,7 +108,7 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     ...more,
   });
 
-  it('takes no place and is nobody’s to close, until it is started', async () => {
+  it('takes no place and is not closed by recovery, until it is started', async () => {
     const made = await runMaker(at);
     const { organizationId } = at.owner;
     const idle = await starts().createIdle({

@@ -64,7 +64,7 @@ describe.each(engines())('text chats on %s', (engine) => {
   const at = withStore(engine);
   const chats = () => at.store.textChats;
 
-  it('begin with a run that takes no place of a call and that nobody recovers', async () => {
+  it('begin with a run that takes no place of a call and that crash recovery leaves alone', async () => {
     const chat = await created(at);
     expect(chat).toMatchObject({
       revision: 1,
@@ -108,7 +108,7 @@ describe.each(engines())('text chats on %s', (engine) => {
     expect(await chats().take(chat.run.id, chat.revision + 1, HOLD, turn(7))).toBeUndefined();
   });
 
-  it('are settled by nobody whose work was given up', async () => {
+  it('are not settled by a process whose work was given up', async () => {
     const { run, revision } = await created(at);
     expect(await chats().release(run.id, revision, 0)).toBe(true);
     const settled = { status: 'idle' as const, eventSeq: 0, dueMs: 1 };

@@ -95,7 +95,7 @@ describe.each(engines())('leases of configurations on %s', (engine) => {
     }
   });
 
-  it('are taken over once their holder has stopped renewing them, which it is told', async () => {
+  it('are taken over once their holder has stopped renewing them, which it is notified of', async () => {
     const id = await configure(at, 'a');
     await claim();
     at.clock.advance(LEASE_MS - 1);

@@ -267,8 +267,10 @@ function phoneNumberTests(at: TestStore): void {
     const move = telephony.updateConfiguration(other, theirs.id, { accountId: 'AC-public-1' });
     expect(await codeFrom(move)).toBe('PHONE_NUMBER_ROUTED_ELSEWHERE');
     await telephony.updateConfiguration(other, theirs.id, { accountId: 'AC3' });
-    const found = await telephony.findInbound('twilio', 'AC3', '+14155550100');
+    const [found] = await telephony.findInbound('twilio', 'AC3', '+14155550100');
     expect(found?.configuration.id).toBe(theirs.id);
+    const all = await telephony.findInbound('twilio', null, '+14155550100');
+    expect(all.map(({ configuration }) => configuration.id)).toEqual([mine.id, theirs.id]);
   });
 
   it('lets numbers without an account id stand in many organizations', async () => {
@@ -283,7 +285,8 @@ function phoneNumberTests(at: TestStore): void {
     const { id } = await configure(at);
     const { telephony } = at.store;
     const made = await telephony.createNumber(at.owner.organizationId, id, number());
-    const find = () => telephony.findInbound('twilio', 'AC-public-1', '+14155550100');
+    const find = async () =>
+      (await telephony.findInbound('twilio', 'AC-public-1', '+14155550100'))[0];
     expect((await find())?.number.id).toBe(made.id);
     expect((await find())?.number).toEqual(made);
     const { activePhoneNumbers, enabledTrunks, ...configuration } =
@@ -291,7 +294,7 @@ function phoneNumberTests(at: TestStore): void {
     expect((await find())?.configuration).toEqual(configuration);
     expect(configuration).toMatchObject({ credentials: CREDENTIALS });
     expect([activePhoneNumbers, enabledTrunks]).toEqual([1, 0]);
-    expect(await telephony.findInbound('plivo', 'AC-public-1', '+14155550100')).toBeUndefined();
+    expect(await telephony.findInbound('plivo', 'AC-public-1', '+14155550100')).toEqual([]);
     await telephony.updateNumber(id, made.id, { isActive: false });
     expect(await find()).toBeUndefined();
     await telephony.updateNumber(id, made.id, { isActive: true });

@@ -37,7 +37,7 @@ describe.each(engines())('folders on %s', (engine) => {
     expect((await folders.create(await stranger(), 'Sales')).name).toBe('Sales');
   });
 
-  it('are nobody else’s to rename or delete', async () => {
+  it('cannot be renamed or deleted by another organization', async () => {
     const { folders } = at.store;
     const { id } = await folders.create(own(), 'Sales');
     const other = await stranger();

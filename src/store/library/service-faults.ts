@@ -1,0 +1,104 @@
+// The last permanent fault of each speech service of an organization, for its owner: what calls met, until a call in
+// which the service works, an accepted key, or a new configuration. A row for each service that this version knows.
+
+import { sql } from 'kysely';
+import { isRowId, plainText } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+
+/** More than there are services. */
+const LISTED_MAX = 200;
+
+export interface ServiceName {
+  job: 'llm' | 'tts' | 'stt';
+  /** As in the configuration. */
+  service: string;
+}
+
+export interface MetServiceFault extends ServiceName {
+  kind: string;
+  /** The service's words, without secrets. */
+  detail: string;
+}
+
+export interface StoredServiceFault extends MetServiceFault {
+  /** The last call that met it. */
+  runId: string;
+  firstAt: Date;
+  lastAt: Date;
+}
+
+export type ServiceFaultStore = Pick<ServiceFaultRepository, keyof ServiceFaultRepository>;
+
+export class ServiceFaultRepository {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** By job and service. */
+  async list(organizationId: string): Promise<StoredServiceFault[]> {
+    if (!isRowId(organizationId)) return [];
+    const rows = await this.#context.db
+      .selectFrom('service_faults')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .orderBy('job')
+      .orderBy('service')
+      .limit(LISTED_MAX)
+      .execute();
+    return rows.map((row) => ({
+      job: row.job,
+      service: row.service,
+      kind: row.kind,
+      detail: row.detail,
+      runId: row.run_id,
+      firstAt: row.first_at,
+      lastAt: row.last_at,
+    }));
+  }
+
+  async note(
+    { organizationId, runId }: { organizationId: string; runId: string },
+    fault: MetServiceFault,
+  ): Promise<void> {
+    const now = new Date(this.#context.clock.now());
+    const { job, service, kind } = fault;
+    const met = { kind, detail: plainText(fault.detail), run_id: runId, last_at: now };
+    await this.#context.db
+      .insertInto('service_faults')
+      .values({ organization_id: organizationId, job, service, first_at: now, ...met })
+      .onConflict((conflict) =>
+        conflict.columns(['organization_id', 'job', 'service']).doUpdateSet({
+          ...met,
+          // Another kind of fault is a new one.
+          first_at: sql`case when service_faults.kind = excluded.kind
+            then service_faults.first_at else excluded.first_at end`,
+        }),
+      )
+      .execute();
+  }
+
+  /** Those of the services, of some kinds alone. Default: all. */
+  async clear(
+    organizationId: string,
+    only: { services?: readonly ServiceName[]; kinds?: readonly string[] } = {},
+  ): Promise<void> {
+    const { services, kinds } = only;
+    if (!isRowId(organizationId) || services?.length === 0) return;
+    await this.#context.db
+      .deleteFrom('service_faults')
+      .where('organization_id', '=', organizationId)
+      .$if(kinds !== undefined, (of) => of.where('kind', 'in', kinds ?? []))
+      .$if(services !== undefined, (of) =>
+        of.where((row) =>
+          row.or(
+            (services ?? []).map(({ job, service }) =>
+              row.and([row('job', '=', job), row('service', '=', service)]),
+            ),
+          ),
+        ),
+      )
+      .execute();
+  }
+}

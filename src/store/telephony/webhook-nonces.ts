@@ -1,0 +1,53 @@
+// Nonces of providers' webhooks that were taken: one statement claims a nonce, of several processes for one.
+
+import { sql } from 'kysely';
+import { shifted } from '../db/database-time.ts';
+import type { StoreContext } from '../db/store-context.ts';
+
+/** Longer than calls last: what is replayed later finds a completed run. */
+const KEPT_MS = 4 * 3_600_000;
+/** A provider repeats a delivery within this time after the first. */
+const REPEATED_MS = 120_000;
+/** Old rows that a new one deletes: more than are added, and little work. */
+const SWEPT_MAX = 20;
+/** Longest nonce that is stored whole; providers' are below 100 characters. */
+const NONCE_MAX = 200;
+
+export interface WebhookNonce {
+  provider: string;
+  nonce: string;
+  /** SHA-256 of what came with it, hexadecimal. */
+  content: string;
+}
+
+export type WebhookNonceStore = Pick<WebhookNonces, keyof WebhookNonces>;
+
+export class WebhookNonces {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** True for a new nonce, and for a repeated delivery: the same content within two minutes. False: it was used. */
+  async claim({ provider, nonce, content }: WebhookNonce): Promise<boolean> {
+    if (nonce.length > NONCE_MAX) return false;
+    const { db, time } = this.#context;
+    const now = time();
+    const { rows } = await sql<{ is_taken: boolean }>`
+      with swept as (
+        delete from webhook_nonces where ctid = any(array(
+          select ctid from webhook_nonces
+          where seen_at <= ${shifted(now, -KEPT_MS)} and nonce <> ${nonce}
+          order by seen_at limit ${SWEPT_MAX} for update skip locked
+        ))
+      )
+      insert into webhook_nonces (provider, nonce, content, seen_at)
+      values (${provider}, ${nonce}, ${content}, ${now})
+      on conflict (provider, nonce) do update set content = webhook_nonces.content
+      where webhook_nonces.content = ${content}
+        and webhook_nonces.seen_at > ${shifted(now, -REPEATED_MS)}
+      returning true as is_taken`.execute(db);
+    return rows.length > 0;
+  }
+}
