@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../src/std/clock.ts';
+import type { Certificate } from './certificates.ts';
 import { ScriptedVoice, type VoiceFaults, type VoicePiece } from './scripted-voice.ts';
 import {
   type Refusal,
@@ -49,13 +50,25 @@ type Text = z.infer<typeof TEXT>;
 const VERSIONS = ['2026-03-01', '2026-08-14'];
 const CANCEL = z.strictObject({ context_id: z.string(), cancel: z.literal(true) });
 
-export async function startCartesia(options: {
+export interface CartesiaOptions {
   clock: Clock;
   key: string;
   faults?: CartesiaServer['faults'];
-}): Promise<CartesiaServer> {
+  /** Text of a context came. */
+  onText?: (text: string) => void;
+  /** µ-law audio goes out for the text of a context; may change it. */
+  onAudio?: (audio: Buffer, text: string) => void;
+  tls?: Certificate;
+  /** False: contexts and messages are not kept. Default: true. */
+  isRecording?: boolean;
+}
+
+export async function startCartesia(options: CartesiaOptions): Promise<CartesiaServer> {
   const { clock, key } = options;
+  const isRecording = options.isRecording ?? true;
   const service = await startSocketService({
+    tls: options.tls,
+    isRecording,
     refuse: ({ headers, url }) => {
       if (server.faults.refuse !== undefined) return server.faults.refuse;
       const given = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '');
@@ -99,8 +112,9 @@ export async function startCartesia(options: {
         format: 'ulaw8',
         faults: server.faults,
         onPiece(piece) {
+          options.onAudio?.(piece.audio, record.text);
           const chunk = { type: 'chunk', data: piece.audio.toString('base64'), step_time: 1 };
-          const messages = orderOf(server.faults, timesOf(piece), chunk);
+          const messages = orderOf(server.faults, piece, chunk);
           for (const message of messages.now) send({ ...message, ...partOf(id) });
           late.push(...messages.late);
         },
@@ -129,7 +143,7 @@ export async function startCartesia(options: {
       });
       const context = { voice, record };
       open.set(id, context);
-      server.contexts.push(record);
+      if (isRecording) server.contexts.push(record);
       return context;
     };
     const cancel = (id: string): void => {
@@ -154,6 +168,7 @@ export async function startCartesia(options: {
         return;
       }
       context.record.text += transcript;
+      options.onText?.(context.record.text);
       context.voice.speak(transcript);
       if (!goesOn) context.voice.end();
     };
@@ -171,8 +186,9 @@ export async function startCartesia(options: {
 
 type Typed = Record<string, unknown>;
 
-function orderOf({ words = 'with' }: VoiceFaults, times: Typed, chunk: Typed) {
-  if (words === 'never') return { now: [chunk], late: [] };
+function orderOf({ words = 'with' }: VoiceFaults, piece: VoicePiece, chunk: Typed) {
+  const times = timesOf(piece);
+  if (words === 'never' || piece.words.length === 0) return { now: [chunk], late: [] };
   if (words === 'after') return { now: [chunk], late: [times] };
   return { now: words === 'before' ? [times, chunk] : [chunk, times], late: [] };
 }

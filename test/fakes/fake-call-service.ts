@@ -6,7 +6,7 @@ import type { Run } from '../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
 
 interface Taken {
-  what: 'inbound' | 'answer' | 'event';
+  what: 'inbound' | 'answer' | 'event' | 'account-event';
   /** The workflow of the deprecated inbound route, else the run. */
   id: string | null;
   provider: string | null;
@@ -89,6 +89,10 @@ export class FakeCallService implements CallService {
 
   event(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     return this.#take({ what: 'event', id: runId, provider, request });
+  }
+
+  accountEvent(provider: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take({ what: 'account-event', id: null, provider, request });
   }
 
   async #take(taken: Taken): Promise<WebhookReply> {

@@ -4,7 +4,7 @@
 import { type ErrorCode, GatewayError } from '../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../src/model/provider.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import type { MediaSession, MediaTraits } from '../../src/telephony/provider/media-session.ts';
+import type { MediaSession } from '../../src/telephony/provider/media-session.ts';
 import type {
   Pbx,
   PbxAccount,
@@ -26,6 +26,9 @@ import { type FarMedia, farSession } from './far-session.ts';
 export class FakePbx implements PbxProvider {
   readonly name = 'ari' as const;
   capabilities: ProviderCapabilities = {
+    digitsOut: 'tones',
+    closeEndsCall: true,
+    idempotentDial: false,
     digitsIn: true,
     answeringMachine: false,
     transfer: ['cold', 'warm'],
@@ -116,7 +119,6 @@ export class FakeConnection implements PbxConnection {
   readonly admitted: string[] = [];
   readonly media = new Map<string, FarMedia>();
   isClosed = false;
-  callAfterClose: MediaTraits['callAfterClose'] = 'ends';
   state: PbxState = { kind: 'connecting' };
   /** What opening media waits for. */
   onOpen: (callId: string, signal: AbortSignal) => Promise<void> = () => Promise.resolve();
@@ -151,8 +153,7 @@ export class FakeConnection implements PbxConnection {
       far.start();
       this.admitted.push(callId);
     };
-    const { callAfterClose } = this;
-    return farSession(far, { clock: this.#clock, callAfterClose, onAttach });
+    return farSession(far, { clock: this.#clock, onAttach });
   }
 
   refuse(callId: string, reason: RejectReason): Promise<void> {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/std/clock.ts';
 import type { MediaProtocol } from '../../src/telephony/provider/media-protocol.ts';
-import type { MediaSession, MediaTraits } from '../../src/telephony/provider/media-session.ts';
+import type { MediaSession } from '../../src/telephony/provider/media-session.ts';
 import { SocketMediaSession } from '../../src/telephony/provider/socket-media-session.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
@@ -21,14 +21,11 @@ export function farSession(
   options: {
     clock: Clock;
     protocol?: MediaProtocol;
-    callAfterClose?: MediaTraits['callAfterClose'];
     onAttach?: () => void;
   },
 ): MediaSession {
-  const { clock, onAttach = () => far.start(), callAfterClose = 'ends' } = options;
+  const { clock, onAttach = () => far.start() } = options;
   const protocol = options.protocol ?? createTwilioMedia();
-  const traits = { ...protocol.traits, callAfterClose };
-  Object.assign(protocol, { traits });
   const { log } = quietLog();
   const session = new SocketMediaSession({ socket: far, protocol, clock, log });
   const attach = session.attach.bind(session);

@@ -1,6 +1,7 @@
 // A recogniser in this process that finds the words in its audio (spoken-words.ts), with the delays of a real one, and
 // fails as a test says.
 
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { ExpectedInput } from '../../src/model/expected-input.ts';
 import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';
 import type {
@@ -34,6 +35,8 @@ export interface RecognizingOptions {
   /** Ends turns itself after so much silence. */
   endsAfterMs?: number;
   finalMs?: number;
+  /** It has no room, as the embedded one says it. */
+  refuses?: boolean;
   /** Of each session, in their order; the last one counts on. */
   faults?: (nth: number) => SessionFaults;
 }
@@ -44,6 +47,7 @@ export class RecognizingService implements SpeechToText {
   readonly capabilities: SttCapabilities;
   readonly sessions: Session[] = [];
   prepared = 0;
+  isClosed = false;
   readonly #options: RecognizingOptions;
 
   constructor(options: RecognizingOptions) {
@@ -56,6 +60,10 @@ export class RecognizingService implements SpeechToText {
     const faults = this.#options.faults?.(this.sessions.length) ?? {};
     const session = new Session(this.#options, faults, listener, expectation);
     this.sessions.push(session);
+    if (this.#options.refuses === true) {
+      const refusal = new GatewayError('STT_UNAVAILABLE', { reason: 'too many calls' });
+      this.#options.clock.after(0, () => listener.onError(refusal));
+    }
     return session;
   }
 
@@ -64,6 +72,7 @@ export class RecognizingService implements SpeechToText {
   }
 
   close(): Promise<void> {
+    this.isClosed = true;
     return Promise.resolve();
   }
 }

@@ -1,8 +1,10 @@
 // An HTTP server that answers by a script: the engine of the fakes of language models. Each request takes the next
 // reply; without one it is answered with 500. A fake adds its checks: they come before the script.
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Certificate } from './certificates.ts';
+import { createHttpServer } from './http-server.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -54,6 +56,10 @@ export interface ScriptedServerOptions {
   unscripted: Reply;
   /** Requests that open a connection and are not recorded. */
   isWarmUp?: (path: string) => boolean;
+  /** Undefined: not encrypted. */
+  tls?: Certificate | undefined;
+  /** False: requests are not kept. Default: true. */
+  isRecording?: boolean | undefined;
 }
 
 export async function startScriptedServer(options: ScriptedServerOptions): Promise<ScriptedServer> {
@@ -64,7 +70,7 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
   let connections = 0;
   let prepared = 0;
 
-  const server = createServer((request, response) => {
+  const server = createHttpServer(options.tls, (request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
@@ -85,7 +91,7 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
         response.end('{"object":"list","data":[]}');
         return;
       }
-      requests.push(recorded);
+      if (options.isRecording ?? true) requests.push(recorded);
       void send(response, check?.(recorded) ?? replies.shift() ?? fallback(recorded));
     });
   });
@@ -94,10 +100,11 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
+  const origin = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
 
   return {
-    origin: `http://127.0.0.1:${port}`,
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    origin,
+    baseUrl: `${origin}/v1`,
     requests,
     get connections() {
       return connections;

@@ -7,6 +7,9 @@ import type { Clock } from '../../src/std/clock.ts';
 import { hum } from './speech-services.ts';
 
 export const MS_PER_CHARACTER = 60;
+/** Has the level in the telephone band to which voices are brought (tts/voice-level.ts): samples arrive unchanged, and
+ *  with them the marks that load measurements write into them. */
+const AMPLITUDE = 6_400;
 
 export interface VoiceFaults {
   /** Nothing is spoken, and no end is reported. */
@@ -146,7 +149,7 @@ export function wordsOf(text: string): WordTiming[] {
 }
 
 function audioOf(format: 'ulaw8' | 's16', fromMs: number, bytes: number): Buffer {
-  const samples = hum(Math.ceil(bytes / 8) + 2, 3_300, Math.floor(fromMs));
+  const samples = hum(Math.ceil(bytes / 8) + 2, AMPLITUDE, Math.floor(fromMs));
   if (format === 'ulaw8') {
     const codes = Buffer.alloc(bytes);
     for (let i = 0; i < bytes; i++)

@@ -1,8 +1,10 @@
 // A websocket server in place of a speech service: records what it gets, sends what a test says.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Certificate } from './certificates.ts';
+import { createHttpServer } from './http-server.ts';
 
 export interface ServiceConnection {
   request: IncomingMessage;
@@ -12,13 +14,15 @@ export interface ServiceConnection {
 }
 
 export interface SocketService {
-  /** ws://127.0.0.1:port */
+  /** ws://127.0.0.1:port, or wss: with a certificate. */
   url: string;
   connections: ServiceConnection[];
   /** The next connection, or one that is there already. */
   connected(): Promise<ServiceConnection>;
   /** How many TCP connections were accepted. */
   accepted(): number;
+  /** The next upgrade breaks its connection. */
+  resetNext(): void;
   close(): Promise<void>;
 }
 
@@ -38,6 +42,10 @@ export interface SocketServiceOptions {
   /** The upgrade is answered when this resolves. */
   hold?(request: IncomingMessage): Promise<void> | undefined;
   onConnection?(connection: ServiceConnection): void;
+  /** Undefined: not encrypted. */
+  tls?: Certificate | undefined;
+  /** False: connections and their messages are not kept, for fakes of thousands of calls. Default: true. */
+  isRecording?: boolean | undefined;
 }
 
 export async function startSocketService(
@@ -46,7 +54,9 @@ export async function startSocketService(
   const connections: ServiceConnection[] = [];
   const waiting: ((connection: ServiceConnection) => void)[] = [];
   let accepted = 0;
-  const server = createServer((request, response) => {
+  let resets = 0;
+  const isRecording = options.isRecording ?? true;
+  const server = createHttpServer(options.tls, (request, response) => {
     if (options.onRequest === undefined) response.writeHead(404).end();
     else options.onRequest(request, response);
   });
@@ -56,6 +66,11 @@ export async function startSocketService(
   const sockets = new WebSocketServer({ noServer: true, autoPong: options.autoPong ?? true });
   server.on('upgrade', async (request, socket, head) => {
     socket.on('error', () => undefined);
+    if (resets > 0) {
+      resets -= 1;
+      socket.destroy();
+      return;
+    }
     await options.hold?.(request);
     const refuse = typeof options.refuse === 'function' ? options.refuse(request) : options.refuse;
     if (refuse !== undefined) {
@@ -68,12 +83,14 @@ export async function startSocketService(
     }
     sockets.handleUpgrade(request, socket, head, (opened) => {
       const connection: ServiceConnection = { request, socket: opened, texts: [], binaries: [] };
-      opened.on('message', (data: Buffer, isBinary) => {
-        if (isBinary) connection.binaries.push(data);
-        else connection.texts.push(data.toString());
-      });
       opened.on('error', () => undefined);
-      connections.push(connection);
+      if (isRecording) {
+        opened.on('message', (data: Buffer, isBinary) => {
+          if (isBinary) connection.binaries.push(data);
+          else connection.texts.push(data.toString());
+        });
+        connections.push(connection);
+      }
       options.onConnection?.(connection);
       waiting.shift()?.(connection);
     });
@@ -81,7 +98,7 @@ export async function startSocketService(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `ws://127.0.0.1:${port}`,
+    url: `${options.tls === undefined ? 'ws' : 'wss'}://127.0.0.1:${port}`,
     connections,
     connected() {
       const last = connections.at(-1);
@@ -89,8 +106,11 @@ export async function startSocketService(
       return new Promise((resolve) => waiting.push(resolve));
     },
     accepted: () => accepted,
+    resetNext: () => {
+      resets += 1;
+    },
     async close() {
-      for (const { socket } of connections) socket.terminate();
+      for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -111,6 +111,8 @@ export class FakeTts implements TextToSpeech {
   /** Texts that contain this fail after so much of their audio. */
   fails: { text: string; afterMs: number } | undefined;
   readonly asked: string[] = [];
+  /** Lines that are rendered ahead. */
+  readonly rendered: string[] = [];
   aborted = 0;
   readonly #clock: Clock;
 
@@ -119,14 +121,14 @@ export class FakeTts implements TextToSpeech {
   }
 
   synthesize(
-    request: { text: string },
+    request: { text: string; isFixed?: boolean },
     listener: {
       onAudio(samples: Int16Array): void;
       onWords(words: readonly WordTiming[]): void;
     },
     signal: AbortSignal,
   ): Promise<void> {
-    this.asked.push(request.text);
+    (request.isFixed === true ? this.rendered : this.asked).push(request.text);
     const failing = this.fails !== undefined && request.text.includes(this.fails.text);
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(this.firstAudioMs, () => {

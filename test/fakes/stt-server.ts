@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../src/std/clock.ts';
 import { isObject, parseJson } from '../../src/std/json.ts';
+import type { Certificate } from './certificates.ts';
 import { type Refusal, type ServiceConnection, startSocketService } from './service-socket.ts';
 import { type HeardWord, WordFinder } from './spoken-words.ts';
 
@@ -33,6 +34,22 @@ export interface SttServerOptions {
   sessionsMax?: number;
   /** The longest session. */
   sessionMsMax?: number;
+  /** Finds the words in the audio of one session. Default: those of spoken-words.ts. */
+  finder?: () => AudioWords;
+  /** A final goes out that answers the client. */
+  onFinal?: (finder: AudioWords) => void;
+  tls?: Certificate;
+  /** False: sessions and messages are not kept. Default: true. */
+  isRecording?: boolean;
+}
+
+/** What finds the words in the µ-law audio of one session. */
+export interface AudioWords {
+  readonly positionMs: number;
+  /** Since the last word, or since the begin. 0 within a word. */
+  readonly silenceMs: number;
+  /** The words that end in these bytes. */
+  push(bytes: Uint8Array): HeardWord[];
 }
 
 export interface Protocol {
@@ -44,6 +61,10 @@ export interface Protocol {
 export interface SessionHandler {
   audio(words: readonly HeardWord[], bytes: number): void;
   message(message: Record<string, unknown>): void;
+  /** Binary audio as µ-law. Default: it is. */
+  ulaw?(data: Buffer): Uint8Array;
+  /** Text that is no JSON; false where the protocol has none. */
+  text?(text: string): boolean;
   /** `sessionMsMax` is over. */
   expired(): void;
 }
@@ -53,13 +74,14 @@ export class SttSession {
   readonly headers: IncomingHttpHeaders;
   readonly faults: SttFaults;
   readonly clock: Clock;
-  readonly finder = new WordFinder();
+  readonly finder: AudioWords;
   /** Messages of the client, parsed. */
   readonly received: Record<string, unknown>[] = [];
   audioBytes = 0;
   isOpen = true;
   readonly #connection: ServiceConnection;
   readonly #violations: string[];
+  readonly #onFinal: SttServerOptions['onFinal'];
   #hasSent = false;
 
   constructor(deps: {
@@ -67,7 +89,11 @@ export class SttSession {
     faults: SttFaults;
     clock: Clock;
     violations: string[];
+    finder?: AudioWords | undefined;
+    onFinal?: SttServerOptions['onFinal'];
   }) {
+    this.finder = deps.finder ?? new WordFinder();
+    this.#onFinal = deps.onFinal;
     this.#connection = deps.connection;
     this.#violations = deps.violations;
     this.faults = deps.faults;
@@ -87,8 +113,12 @@ export class SttSession {
   }
 
   send(message: Record<string, unknown>): void {
+    this.sendText(JSON.stringify(message));
+  }
+
+  sendText(text: string): void {
     if (this.#isPast(this.faults.muteAtMs) || this.#isPast(this.faults.stallAtMs)) return;
-    if (this.isOpen) this.#connection.socket.send(JSON.stringify(message));
+    if (this.isOpen) this.#connection.socket.send(text);
   }
 
   /** A final, as the faults want it. */
@@ -96,6 +126,7 @@ export class SttSession {
     const { finals } = this.faults;
     if (finals === 'never') return;
     const given = finals === 'empty' ? empty : message;
+    this.#onFinal?.(this.finder);
     if (finals === 'late') this.clock.after(LATE_MS, () => this.send(given));
     else this.send(given);
     if (finals === 'twice') this.send(given);
@@ -104,6 +135,14 @@ export class SttSession {
   close(code: number, reason = ''): void {
     this.isOpen = false;
     this.#connection.socket.close(code, reason);
+  }
+
+  /** Audio inside a message, µ-law. */
+  hear(data: Uint8Array): readonly HeardWord[] {
+    this.audioBytes += data.length;
+    const words = this.finder.push(data);
+    this.misbehave();
+    return words;
   }
 
   /** The client broke the protocol. */
@@ -149,8 +188,11 @@ export async function startSttServer(
   const refusals: number[] = [];
   let attempts = 0;
   const faultsOf = new WeakMap<IncomingMessage, SttFaults>();
+  const isRecording = options.isRecording ?? true;
   const service = await startSocketService({
     autoPong: false,
+    tls: options.tls,
+    isRecording,
     hold(request) {
       const faults = options.faults?.[attempts] ?? {};
       attempts += 1;
@@ -171,8 +213,10 @@ export async function startSttServer(
     },
     onConnection(connection) {
       const faults = faultsOf.get(connection.request) ?? {};
-      const session = new SttSession({ connection, faults, clock, violations });
-      sessions.push(session);
+      const { onFinal } = options;
+      const finder = options.finder?.();
+      const session = new SttSession({ connection, faults, clock, violations, finder, onFinal });
+      if (isRecording) sessions.push(session);
       const handler = protocol.open(session);
       if (options.sessionMsMax !== undefined) {
         clock.after(options.sessionMsMax, () => {
@@ -182,7 +226,7 @@ export async function startSttServer(
       connection.socket.on('message', (data: Buffer, isBinary) => {
         if (!session.isOpen) return;
         if (isBinary) receiveAudio(session, handler, data);
-        else receiveText(session, handler, data.toString());
+        else receiveText(session, handler, data.toString(), isRecording);
       });
     },
   });
@@ -197,16 +241,22 @@ const TOO_MANY: Refusal = {
 
 function receiveAudio(session: SttSession, handler: SessionHandler, data: Buffer): void {
   session.audioBytes += data.length;
-  handler.audio(session.finder.push(data), data.length);
+  handler.audio(session.finder.push(handler.ulaw?.(data) ?? data), data.length);
   session.misbehave();
 }
 
-function receiveText(session: SttSession, handler: SessionHandler, text: string): void {
+function receiveText(
+  session: SttSession,
+  handler: SessionHandler,
+  text: string,
+  isRecording: boolean,
+): void {
+  if (handler.text?.(text) === true) return;
   const message = parseJson(text);
   if (!isObject(message)) {
     session.violates('text that is no JSON object', 1008);
     return;
   }
-  session.received.push(message);
+  if (isRecording) session.received.push(message);
   handler.message(message);
 }

@@ -23,7 +23,8 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, isoTime, isoTimeOrNull } from '../http/values.ts';
 import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
-import { patchedCredentials, refuseStaleMask } from './credentials-patch.ts';
+import { type CredentialsPatch, patchedCredentials, refuseStaleMask } from './credentials-patch.ts';
+import { withApplication } from './provider-sync.ts';
 import { setupChecklistOf } from './setup-checklist.ts';
 import {
   configurationCreate,
@@ -62,8 +63,9 @@ export async function createConfiguration(
 ): Promise<ConfigurationSummary> {
   const { provider, ...fields } = wish.config;
   refuseStaleMask(provider, fields, {});
-  const credentials = { ...fields, ...mintCredentials(provider, deps.random) };
-  await checkAddresses(deps, provider, credentials);
+  const given = { ...fields, ...mintCredentials(provider, deps.random) };
+  await checkAddresses(deps, provider, given);
+  const credentials = await withApplication(deps, provider, given);
   const created = await deps.store.telephony.createConfiguration(organizationId, {
     name: wish.name,
     provider,
@@ -177,7 +179,12 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
         body: configurationCreate,
         response: {
           200: configurationDetail,
-          ...faults('CONFIGURATION_NAME_TAKEN', 'CONFIGURATION_ADDRESS_FORBIDDEN'),
+          ...faults(
+            'CONFIGURATION_NAME_TAKEN',
+            'CONFIGURATION_ADDRESS_FORBIDDEN',
+            'PROVIDER_AUTH',
+            'PROVIDER_FAILED',
+          ),
         },
       },
     },
@@ -210,6 +217,8 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
             'CONFIGURATION_PROVIDER_FIXED',
             'CONFIGURATION_ADDRESS_FORBIDDEN',
             'PHONE_NUMBER_ROUTED_ELSEWHERE',
+            'PROVIDER_AUTH',
+            'PROVIDER_FAILED',
           ),
         },
       },
@@ -219,8 +228,9 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
       const stored = await configurationOf(deps, organizationId, request.params.config_id);
       const { name, config, calls_per_second: callsPerSecond } = request.body;
       const patch =
-        config === null || config === undefined ? undefined : patchedCredentials(stored, config);
-      if (patch !== undefined) await checkAddresses(deps, stored.provider, patch.credentials);
+        config === null || config === undefined
+          ? undefined
+          : await withReach(deps, stored.provider, patchedCredentials(stored, config));
       const updated = await telephony.updateConfiguration(organizationId, stored.id, {
         ...(name === null || name === undefined ? {} : { name }),
         ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
@@ -301,6 +311,17 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
       return { message: 'Telephony configuration deleted' };
     },
   );
+}
+
+/** A change whose addresses are allowed, with the application that it needs. */
+export async function withReach(
+  deps: ConfigurationDeps,
+  provider: ProviderName,
+  patch: CredentialsPatch,
+): Promise<CredentialsPatch> {
+  await checkAddresses(deps, provider, patch.credentials);
+  const credentials = await withApplication(deps, provider, patch.credentials);
+  return { ...patch, credentials, accountId: accountIdOf(provider, credentials) };
 }
 
 /** A change that names no provider is one of the stored configuration's. */

@@ -13,8 +13,8 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
-import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
-import { configurationOnWire, createConfiguration } from './configuration-routes.ts';
+import type { ConfigurationDeps } from './configuration-addresses.ts';
+import { configurationOnWire, createConfiguration, withReach } from './configuration-routes.ts';
 import { patchedCredentials } from './credentials-patch.ts';
 import { configurationDetail } from './telephony-schema.ts';
 
@@ -71,7 +71,6 @@ export function legacyConfigurationRoutes(api: Api, deps: ConfigurationDeps): vo
           ? await create(deps, organizationId, request.body)
           : await change(deps, stored, request.body);
       if (saved === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
-      deps.onTelephonyChanged?.();
       return configurationOnWire(deps, saved);
     },
   );
@@ -82,9 +81,11 @@ async function change(
   stored: ConfigurationSummary,
   sent: ProviderConfigurationPatch,
 ): Promise<ConfigurationSummary | undefined> {
-  const patch = patchedCredentials(stored, sent);
-  await checkAddresses(deps, stored.provider, patch.credentials);
-  return deps.store.telephony.updateConfiguration(stored.organizationId, stored.id, patch);
+  const patch = await withReach(deps, stored.provider, patchedCredentials(stored, sent));
+  const { organizationId, id } = stored;
+  const changed = await deps.store.telephony.updateConfiguration(organizationId, id, patch);
+  deps.onTelephonyChanged?.();
+  return changed;
 }
 
 async function defaultOf(

@@ -3,9 +3,11 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import type { ProviderSync } from './telephony-schema.ts';
 
@@ -28,6 +30,23 @@ export async function checkOwnership(
     provider.control.ownsNumber(credentials, address, signal),
   );
   if (owns === false) throw new GatewayError('PHONE_NUMBER_NOT_OWNED', { address: number.address });
+}
+
+/** The credentials with the provider's application that calls need, found or made there if they name none. Throws
+ *  PROVIDER_*. */
+export async function withApplication(
+  deps: ApiDeps,
+  name: ProviderName,
+  credentials: ProviderCredentials,
+): Promise<ProviderCredentials> {
+  const provider = deps.providerByName(name);
+  if (provider?.control.ensureApplication === undefined) return credentials;
+  const installationId = await deps.store.telephony.installationId();
+  const wanted = { installationId, inboundUrl: deps.publicUrl + INBOUND_PATH };
+  const made = await inTime(deps.clock, name, async (signal) =>
+    provider.control.ensureApplication?.(credentials, wanted, signal),
+  );
+  return { ...credentials, ...made };
 }
 
 /** Points the number's inbound calls at us, or away (`attached` false). Never throws. */

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
-import { isHosted, type WebhookReply } from '../../telephony/provider/provider.ts';
+import { recognisedBy, type WebhookReply } from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { providerRequest } from '../http/request-bodies.ts';
@@ -16,10 +16,8 @@ import { idIn, idInPath } from '../http/values.ts';
 const WEBHOOK_BYTES_MAX = 262_144;
 
 const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
+const ofRun = z.object({ workflow_run_id: idInPath });
 const answerQuery = z.looseObject({ workflow_run_id: idIn });
-
-/** Answer URLs of old clients that name no run in their path. */
-const namedAnswers: Readonly<Record<string, ProviderName>> = { twiml: 'twilio' };
 
 /** For a request that no provider recognises. */
 const HANG_UP: WebhookReply = {
@@ -82,11 +80,8 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const sent = providerRequest(request, deps.publicUrl);
-      const provider = providerName.options
-        .map((name) => deps.providerByName(name))
-        .find((each) => each !== undefined && isHosted(each) && each.webhook.recognises(sent));
-      const isKnown = provider !== undefined && isHosted(provider);
-      return send(reply, isKnown ? provider.webhook.reject('error') : HANG_UP);
+      const provider = recognisedBy(deps.hostedProviders, sent);
+      return send(reply, provider?.webhook.reject('error', null).reply ?? HANG_UP);
     },
   );
 
@@ -134,56 +129,100 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
     },
   );
 
-  for (const [name, provider] of Object.entries(namedAnswers)) {
-    api.post(
-      `/telephony/${name}`,
-      {
-        ...route,
-        schema: {
-          ...common,
-          operationId: `answerCallBy${name}`,
-          summary: 'Receive the answer of a call (legacy)',
-          description: 'As `answer`, with the run in the query.',
-          deprecated: true,
-          querystring: answerQuery,
-        },
-      },
-      async (request, reply) => {
-        const { workflow_run_id: runId } = request.query;
-        const sent = providerRequest(request, deps.publicUrl);
-        return send(reply, await deps.callService.answer(provider, runId, sent));
-      },
-    );
+  for (const { name: provider, webhook } of deps.hostedProviders) {
+    const { namedAnswer } = webhook.routes;
+    if (namedAnswer !== null) namedAnswerRoute(api, deps, { provider, ...namedAnswer });
   }
 }
 
+function namedAnswerRoute(
+  api: Api,
+  deps: ApiDeps,
+  { provider, name, method }: { provider: ProviderName; name: string; method: 'GET' | 'POST' },
+): void {
+  api.route({
+    method,
+    url: `/telephony/${name}`,
+    ...route,
+    schema: {
+      ...common,
+      operationId: `answerCallBy${operationPart(name)}`,
+      summary: 'Receive the answer of a call (legacy)',
+      description: 'As `answer`, with the run in the query.',
+      deprecated: true,
+      querystring: answerQuery,
+    },
+    handler: async (request, reply) => {
+      const { workflow_run_id: runId } = request.query;
+      const sent = providerRequest(request, deps.publicUrl);
+      return send(reply, await deps.callService.answer(provider, runId, sent));
+    },
+  });
+}
+
+/** `plivo-xml`: `plivoXml`. */
+function operationPart(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Each provider has routes of its own, as the reference platform has. */
 function eventRoutes(api: Api, deps: ApiDeps): void {
-  const events = [
-    {
-      name: 'status-callback',
-      operationId: 'callStatus',
-      summary: 'Receive the status of a call',
-      description: 'The provider reports that the state of a call changed.',
-    },
-    {
-      name: 'answered-by',
-      operationId: 'callAnsweredBy',
-      summary: 'Receive who answered a call',
-      description: 'The provider reports whether a person or a machine answered.',
-    },
-  ];
-  for (const { name, ...described } of events) {
-    api.post(
-      `/telephony/:provider/${name}/:workflow_run_id`,
-      { ...route, schema: { ...common, ...described, params: runParams } },
-      async (request, reply) => {
-        const provider = builtProvider(deps, request.params.provider);
-        const { workflow_run_id: runId } = request.params;
-        const sent = providerRequest(request, deps.publicUrl);
-        return send(reply, await deps.callService.event(provider, runId, sent));
-      },
-    );
+  for (const { name, webhook } of deps.hostedProviders) {
+    const { status, answeredBy, others, account } = webhook.routes;
+    for (const event of new Set([status, answeredBy, ...others])) {
+      eventRoute(api, deps, { name, event, isOfMachine: event === answeredBy && event !== status });
+    }
+    for (const event of account) accountRoute(api, deps, { name, event });
   }
+}
+
+function eventRoute(
+  api: Api,
+  deps: ApiDeps,
+  { name, event, isOfMachine }: { name: ProviderName; event: string; isOfMachine: boolean },
+): void {
+  const described = isOfMachine
+    ? {
+        summary: 'Receive who answered a call',
+        description: 'The provider reports whether a person or a machine answered.',
+      }
+    : {
+        summary: 'Receive the status of a call',
+        description: 'The provider reports that the state of a call changed.',
+      };
+  const operationId = `callEvent${operationPart(`-${name}-${event}`)}`;
+  api.post(
+    `/telephony/${name}/${event}/:workflow_run_id`,
+    { ...route, schema: { ...common, ...described, operationId, params: ofRun } },
+    async (request, reply) => {
+      const { workflow_run_id: runId } = request.params;
+      const sent = providerRequest(request, deps.publicUrl);
+      return send(reply, await deps.callService.event(name, runId, sent));
+    },
+  );
+}
+
+function accountRoute(
+  api: Api,
+  deps: ApiDeps,
+  { name, event }: { name: ProviderName; event: string },
+): void {
+  api.post(
+    `/telephony/${name}/${event}`,
+    {
+      ...route,
+      schema: {
+        ...common,
+        operationId: `accountEvent${operationPart(`-${name}-${event}`)}`,
+        summary: 'Receive an event of an account',
+        description: 'As the events of a run; the run is found by the call that the event names.',
+      },
+    },
+    async (request, reply) => {
+      const sent = providerRequest(request, deps.publicUrl);
+      return send(reply, await deps.callService.accountEvent(name, sent));
+    },
+  );
 }
 
 /** A provider that this version cannot hold calls over has no webhooks. Throws RUN_NOT_FOUND. */

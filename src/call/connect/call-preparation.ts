@@ -6,7 +6,8 @@ import type { HostedProvider, WebhookReply } from '../../telephony/provider/prov
 import type { MediaTokenStore } from '../../transport/media-token.ts';
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import { mediaUrl } from '../setup/callback-urls.ts';
+import { callbackUrls, mediaUrl } from '../setup/callback-urls.ts';
+import type { CallActions } from './call-actions.ts';
 import type { CallPlanner, PlannedCall } from './call-planner.ts';
 import type { CallRegistry } from './call-registry.ts';
 
@@ -18,6 +19,7 @@ export interface CallPreparationDeps {
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   tokens: MediaTokenStore;
+  actions: CallActions;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
 }
@@ -30,11 +32,26 @@ export class CallPreparation {
   }
 
   /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
-  async answer(call: PlannedCall & { provider: HostedProvider }): Promise<WebhookReply> {
-    const { tokens, publicUrl } = this.#deps;
+  async answer(
+    call: PlannedCall & { provider: HostedProvider },
+    callId: string,
+  ): Promise<WebhookReply> {
+    const { tokens, publicUrl, actions, registry, unconnected } = this.#deps;
+    const { provider } = call;
     const { run } = await this.prepare(call);
-    const token = tokens.issue(run.id, TOKEN_MS);
-    return call.provider.webhook.answer(mediaUrl(publicUrl, run, token));
+    // A command that reaches the provider twice is carried out once, with the URL of the first.
+    const isCommand = provider.capabilities.answerStyle === 'command';
+    const token = isCommand ? tokens.reissue(run.id, TOKEN_MS) : tokens.issue(run.id, TOKEN_MS);
+    const action = provider.webhook.answer({
+      runId: run.id,
+      callId,
+      direction: run.callType,
+      mediaUrl: mediaUrl(publicUrl, run, token),
+      ...callbackUrls(publicUrl, provider, run.id),
+    });
+    return actions.perform(action, call.configuration.credentials, async (error) => {
+      if (!registry.connected(run.id)) await unconnected.fail(call, error);
+    });
   }
 
   /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is

@@ -1,16 +1,20 @@
 // The services that connect calls with their media, for the folders that start and end calls.
 
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
+import type { CallActions } from './call-actions.ts';
 import type { CallPreparation } from './call-preparation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { MediaAdmissions } from './media-admission.ts';
 import type { MediaWatchdog } from './media-watchdog.ts';
 import type { ProviderEvents } from './provider-event.ts';
+import type { WebhookVerifier } from './webhook-verifier.ts';
 
 export interface ConnectServices {
   registry: CallRegistry;
   watchdog: MediaWatchdog;
   preparation: CallPreparation;
+  actions: CallActions;
+  verifier: WebhookVerifier;
   admissions: MediaAdmissions;
   providerEvents: ProviderEvents;
   unconnected: UnconnectedCalls;

@@ -54,7 +54,9 @@ export class MediaAdmissions {
       return refuse(CLOSE.badRequest, 'workflow');
     }
     const upgrade = upgradeRequest(this.#deps.publicUrl, path, headers);
-    if (!isHosted(provider) || !provider.webhook.verify(upgrade, configuration.credentials)) {
+    if (!isHosted(provider)) return refuse(CLOSE.unauthorized, 'signature');
+    const { webhook } = provider;
+    if (webhook.verifyUpgrade?.(upgrade, configuration.credentials) === false) {
       return refuse(CLOSE.unauthorized, 'signature');
     }
     const begun = await this.#begin(plan, true);

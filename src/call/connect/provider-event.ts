@@ -2,6 +2,7 @@
 // order and despite repeated delivery; only progress has an effect. Source: contract §7.6.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import { webhooks } from '../../metrics/metrics.ts';
 import {
   callStatus,
@@ -13,6 +14,7 @@ import {
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type HostedProvider,
@@ -31,7 +33,10 @@ import type { EventLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
 import type { CallRegistry } from './call-registry.ts';
+import type { WebhookVerifier } from './webhook-verifier.ts';
 
+/** The provider waits for our reply meanwhile. */
+const CONFIRM_MS = 4_000;
 /** The media of a call that the provider reports as ended close by themselves within this time. */
 const MEDIA_CLOSES_MS = 3_000;
 
@@ -47,9 +52,18 @@ export interface ProviderEventsDeps {
   store: Pick<Store, 'runs' | 'telephony'>;
   providers: { byName(name: ProviderName): TelephonyProvider | undefined };
   events: EventLog;
+  verifier: WebhookVerifier;
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   clock: Clock;
+  log: Log;
+}
+
+/** What became of an event. */
+export interface TakenEvent {
+  reply: WebhookReply;
+  /** A call that was answered and that only a command connects to our media. */
+  toConnect?: { call: ProviderCall; callId: string } | undefined;
 }
 
 export class ProviderEvents {
@@ -70,9 +84,9 @@ export class ProviderEvents {
     const provider = this.#deps.providers.byName(name);
     if (provider === undefined || !isHosted(provider)) return undefined;
     const { webhook } = provider;
-    const { store } = this.#deps;
+    const { store, verifier } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
-      webhook.verify(request, credentials);
+      verifier.isSigned(provider, request, credentials);
     // The same look-ups for every id, so that they take as long.
     const run = await store.runs.find(runId);
     const { organizationId, configurationId } = { ...NO_RUN, ...run };
@@ -83,6 +97,7 @@ export class ProviderEvents {
     const account = webhook.accountOf(request);
     const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
     if (run !== undefined && configuration?.provider === name && isSigned(configuration)) {
+      await verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }
     if (ofAccount.some(isSigned)) return undefined;
@@ -90,32 +105,103 @@ export class ProviderEvents {
     throw new GatewayError('WEBHOOK_SIGNATURE');
   }
 
-  /** The call's id from its answer webhook, in case the answer to our dial was lost. */
-  async withCallId(call: ProviderCall, request: ProviderRequest): Promise<ProviderCall> {
+  /** The call and its id, which comes from its webhook in case the answer to our dial was lost. Throws
+   *  WEBHOOK_MALFORMED. */
+  async withCallId(
+    call: ProviderCall,
+    request: ProviderRequest,
+  ): Promise<{ call: ProviderCall; callId: string }> {
     const event = call.provider.webhook.parse(request);
-    if (call.run.providerCallId !== null || !('callId' in event)) return call;
-    const run = await this.#deps.store.runs.patch(call.run.id, {
-      providerCallId: event.callId,
-      gatheredContext: { call_id: event.callId },
+    const { run } = call;
+    if (run.providerCallId !== null) return { call, callId: run.providerCallId };
+    if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
+    const { callId } = event;
+    const patched = await this.#deps.store.runs.patch(run.id, {
+      providerCallId: callId,
+      gatheredContext: { call_id: callId },
     });
-    return run === undefined ? call : { ...call, run };
+    return { call: patched === undefined ? call : { ...call, run: patched }, callId };
+  }
+
+  /** An event of a route that names no run: the run of its call, among the configurations of its account. Undefined if
+   *  there is none. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  async runOfAccountEvent(
+    name: ProviderName,
+    request: ProviderRequest,
+  ): Promise<string | undefined> {
+    const provider = this.#deps.providers.byName(name);
+    if (provider === undefined || !isHosted(provider)) return undefined;
+    const { store, verifier } = this.#deps;
+    const { webhook } = provider;
+    const ofAccount = await store.telephony.listOfAccount(name, webhook.accountOf(request) ?? '');
+    const signed = ofAccount.filter(({ credentials }) =>
+      verifier.isSigned(provider, request, credentials),
+    );
+    if (signed.length === 0) throw new GatewayError('WEBHOOK_SIGNATURE');
+    const event = webhook.parse(request);
+    if (!('callId' in event)) return undefined;
+    for (const { id } of signed) {
+      const run = await store.runs.findByProviderCall(id, event.callId);
+      if (run !== undefined) return run.id;
+    }
+    return undefined;
   }
 
   async take(request: {
     name: ProviderName;
     runId: string;
     request: ProviderRequest;
-  }): Promise<WebhookReply> {
+  }): Promise<TakenEvent> {
     const call = await this.verify(request.name, request.runId, request.request);
     if (call === undefined) {
       webhooks.inc({ provider: request.name, result: 'unknown_run' });
-      return IGNORED;
+      return { reply: IGNORED };
     }
-    const event = call.provider.webhook.parse(request.request);
+    const { webhook, capabilities } = call.provider;
+    const reply = webhook.transferDocument?.(request.request) ?? webhook.acknowledge();
+    const sent = webhook.parse(request.request);
+    const event = capabilities.webhookProof === 'full' ? sent : await this.#confirmed(call, sent);
+    if (event === undefined) {
+      webhooks.inc({ provider: request.name, result: 'unconfirmed' });
+      return { reply };
+    }
     if (event.kind === 'status') await this.takeStatus(call, event);
     if (event.kind === 'answered-by') await this.#takeAnsweredBy(call, event);
     webhooks.inc({ provider: request.name, result: 'taken' });
-    return call.provider.webhook.acknowledge();
+    const isAnswered = event.kind === 'status' && event.status === 'in-progress';
+    if (!isAnswered || capabilities.answerStyle !== 'command') return { reply };
+    const { run } = call;
+    if (run.callType !== 'outbound' || run.state !== 'initialized') return { reply };
+    return { reply, toConnect: await this.withCallId(call, request.request) };
+  }
+
+  /** The event as far as the provider confirms it over REST, where the webhook proves less. Undefined if it does not,
+   *  or confirms nothing of that kind. A provider that cannot be asked sends the event again after the error. Throws
+   *  PROVIDER_*. */
+  async #confirmed(call: ProviderCall, event: ProviderEvent): Promise<ProviderEvent | undefined> {
+    if (event.kind !== 'status') return event.kind === 'other' ? event : undefined;
+    const { run, configuration, provider } = call;
+    const { callId, status } = event;
+    if (run.providerCallId !== null && run.providerCallId !== callId) return undefined;
+    if (run.state === 'completed') return undefined;
+    const { signal, done } = deadlineSignal(this.#deps.clock, CONFIRM_MS, 'confirm a status');
+    try {
+      const { credentials } = configuration;
+      const found = await provider.control.getCall(credentials, callId, signal);
+      if (found === undefined || found.status !== status) {
+        const facts = { runId: run.id, status, found: found?.status ?? 'none' };
+        this.#deps.log.warn(facts, 'status not confirmed by the provider');
+      }
+      if (found === undefined) {
+        // A provider may forget a call with its end; its id is known to the provider and to us alone.
+        const isEnd = isTerminal(status) && run.providerCallId === callId;
+        return isEnd ? { ...event, durationS: null, raw: { confirmed_status: 'gone' } } : undefined;
+      }
+      const raw = { confirmed_status: found.status };
+      return { ...event, status: found.status, durationS: found.durationS, raw };
+    } finally {
+      done();
+    }
   }
 
   /** Handles a status of a call, from a webhook or from a PBX. */

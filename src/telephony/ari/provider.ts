@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { Pbx } from '../provider/pbx.ts';
-import type { PbxProvider } from '../provider/provider.ts';
+import type { PbxProvider, ProviderCapabilities } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
 import { CallTable } from './calls/call-table.ts';
 import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
@@ -38,6 +38,17 @@ export interface AriProviderOptions {
   /** Where PBXs may be. Default: as while sign-up is closed. */
   egress?: Egress | undefined;
 }
+
+const CAPABILITIES: ProviderCapabilities = {
+  digitsOut: 'request',
+  closeEndsCall: true,
+  idempotentDial: false,
+  digitsIn: true,
+  answeringMachine: false,
+  transfer: ['cold', 'warm', 'refer'],
+  transferAwaits: 'answer',
+  callS: { max: CALL_S_MAX },
+};
 
 export function createAriProvider(options: AriProviderOptions): PbxProvider {
   const { clock, random, packets, egress = createEgress() } = options;
@@ -83,13 +94,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
 
   return {
     name: 'ari',
-    capabilities: {
-      digitsIn: true,
-      answeringMachine: false,
-      transfer: ['cold', 'warm', 'refer'],
-      transferAwaits: 'answer',
-      callS: { max: CALL_S_MAX },
-    },
+    capabilities: CAPABILITIES,
     formatAddress: (addressNormalized) => addressNormalized,
     control: createAriControl(reach),
     pbx: {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import {
+  apiBaseUrlField,
   fieldFacts,
   optionalTextField,
   type ProviderVariant,
@@ -11,7 +12,7 @@ import {
 const DOMAIN_SUFFIX = '.cloudonix.net';
 
 /** Domains are compared in full: `Acme` and `acme.cloudonix.net` are one. */
-function fullDomain(name: string): string {
+export function fullDomain(name: string): string {
   const lower = name.toLowerCase();
   return lower.includes('.') ? lower : `${lower}${DOMAIN_SUFFIX}`;
 }
@@ -32,7 +33,19 @@ const fields = {
   application_name: optionalTextField({
     label: 'Voice application',
     type: 'text',
-    description: 'Receives inbound calls. Left empty, one is made when this is saved.',
+    description:
+      'The name of the application at Cloudonix that receives inbound calls. Left empty, one is made when this is saved.',
+  }),
+  application_key: optionalTextField({
+    label: 'Key of the voice application',
+    type: 'password',
+    sensitive: true,
+    description:
+      'Inbound calls are accepted with this key alone. It is read from Cloudonix when this is saved; enter it only if it cannot be read.',
+  }),
+  api_base_url: apiBaseUrlField({
+    description: 'Only for a Cloudonix platform of your own: the address of its REST interface.',
+    placeholder: 'https://api.cloudonix.io',
   }),
 };
 const provider = z.literal('cloudonix').meta({ default: 'cloudonix' });
@@ -41,7 +54,10 @@ export const cloudonixConfig = z.object({
   provider,
   ...fields,
   application_name: fields.application_name.default(null),
+  application_key: fields.application_key.default(null),
+  api_base_url: fields.api_base_url.default(null),
 });
+export type CloudonixConfig = z.infer<typeof cloudonixConfig>;
 
 export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
 
@@ -64,8 +80,10 @@ export const cloudonixVariant: ProviderVariant = {
   connectivity: 'sip',
   accountIdField: 'domain_id',
   fields,
-  readableKeys: [],
+  readableKeys: ['application_id'],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'bearer_token' },
   trunkSettings,
   docsUrl: 'https://developers.cloudonix.com/',
 };

@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 import {
+  apiBaseUrlField,
+  fieldFacts,
   optionalTextField,
   type ProviderVariant,
   textField,
@@ -25,6 +27,15 @@ const fields = {
     type: 'text',
     description: 'Receives inbound calls. Left empty, one is made when this is saved.',
   }),
+  amd_enabled: z.boolean().register(fieldFacts, {
+    label: 'Detect answering machines',
+    type: 'boolean',
+    description: 'Plivo listens beside the call and reports whether a machine answered.',
+  }),
+  api_base_url: apiBaseUrlField({
+    description: "Only where Plivo's REST interface is reached by another address.",
+    placeholder: 'https://api.plivo.com',
+  }),
 };
 const provider = z.literal('plivo').meta({ default: 'plivo' });
 
@@ -32,7 +43,10 @@ export const plivoConfig = z.object({
   provider,
   ...fields,
   application_id: fields.application_id.default(null),
+  amd_enabled: fields.amd_enabled.default(false),
+  api_base_url: fields.api_base_url.default(null),
 });
+export type PlivoConfig = z.infer<typeof plivoConfig>;
 
 export const plivoConfigPatch = z.object(fields).partial().extend({ provider });
 
@@ -43,5 +57,7 @@ export const plivoVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'auth_token' },
   docsUrl: 'https://www.plivo.com/docs/voice/',
 };

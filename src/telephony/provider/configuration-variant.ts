@@ -57,6 +57,36 @@ export function keyField(facts: FieldFacts) {
   return z.string().trim().min(1).max(KEY_MAX).register(fieldFacts, facts);
 }
 
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** HTTPS anywhere, plain HTTP only to this machine: the requests carry the account's secret. */
+function isSafeBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    return false;
+  }
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+}
+
+/** The address of the provider's REST interface, for accounts that have another one than `placeholder`. Null: that.
+ *  Name it in `addressFields`, and as `secretDestination`. */
+export function apiBaseUrlField({
+  description,
+  placeholder,
+}: {
+  description: string;
+  placeholder: string;
+}) {
+  return z
+    .string()
+    .trim()
+    .max(TEXT_MAX)
+    .refine(isSafeBaseUrl, 'must be an https URL, or an http URL of this machine')
+    .nullable()
+    .register(fieldFacts, { label: 'API address', type: 'text', description, placeholder });
+}
+
 export interface ProviderVariant {
   displayName: string;
   connectivity: Connectivity;

@@ -51,8 +51,6 @@ export interface MediaListener extends AudioListener {
 export interface MediaTraits {
   /** Whether marks are returned. If not, the call estimates what was played. */
   marks: boolean;
-  /** Whether the call ends with its media. If it `goes-on`, the provider's control must hang it up. */
-  callAfterClose: 'ends' | 'goes-on';
   /** Send-ahead: audio sent ahead of real time, in milliseconds: target, maximum, and the amount in one message
    *  (a whole number of 20 ms frames; the lead exceeds its target by up to this much). A `step` of 20 is one
    *  frame per message, for providers that accept nothing else. */

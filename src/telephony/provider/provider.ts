@@ -1,12 +1,20 @@
 // The interface of a telephony provider. Providers declare capabilities; code outside a provider's folder never
 // depends on its name.
 
-import type { CallStatus, ProviderName } from '../../model/provider.ts';
+import type { CallStatus, Direction, ProviderName } from '../../model/provider.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
+/** Every one is read where behaviour depends on it; a difference that no code outside the provider's folder reads is not
+ *  declared here. */
 export interface ProviderCapabilities {
+  /** Who sends DTMF digits to the far end: the provider at a `request` (`sendDigits`), or we as `tones` in the audio. */
+  digitsOut: 'request' | 'tones';
+  /** Whether the call ends when its media connection is closed, by either side. If not, it must be hung up. */
+  closeEndsCall: boolean;
+  /** Whether a dial may be sent again after an unclear answer: the provider places the same `runId` once. */
+  idempotentDial: boolean;
   /** Whether the provider signals the caller's keys; if not, in-band DTMF detection finds them in the audio. */
   digitsIn: boolean;
   /** Answering machine detection by the provider, in parallel with the media. */
@@ -17,6 +25,16 @@ export interface ProviderCapabilities {
   transferAwaits: 'acceptance' | 'answer';
   /** The longest call, in seconds. */
   callS: { max: number };
+}
+
+export interface HostedCapabilities extends ProviderCapabilities {
+  /** How a call is connected or refused: by the document in a webhook's reply, or by a command to the provider's REST
+   *  interface. With `command` a call that we placed has no answer URL: its status `in-progress` asks for media. */
+  answerStyle: 'document' | 'command';
+  /** What a verified webhook proves. `full`: sender and content. `url-only`: that the provider once sent a webhook to
+   *  this URL; its content is confirmed by `getCall` before it has an effect. `shared-key`: the webhook of a new call
+   *  has a secret of the account, later ones have nothing and are confirmed by `getCall`. */
+  webhookProof: 'full' | 'url-only' | 'shared-key';
 }
 
 /** The data of a webhook or an upgrade request. `url` is built from the configured public base URL, never from
@@ -44,10 +62,13 @@ export type ProviderEvent =
   | {
       kind: 'inbound-call';
       callId: string;
-      /** Value of the configuration field that identifies the provider account. */
-      accountId: string;
+      /** Value of the configuration field that identifies the provider account; null if the webhook does not have it:
+       *  then the called number is looked up in all accounts, and the signature decides. */
+      accountId: string | null;
       from: string;
       to: string;
+      /** The country (ISO 3166, two letters) that completes `to` if it is a national number. Default: none. */
+      toCountry?: string | undefined;
       dedupeKey: string;
       raw: Record<string, unknown>;
     }
@@ -66,6 +87,7 @@ export type ProviderEvent =
   | { kind: 'other'; dedupeKey: string };
 
 export interface DialRequest {
+  /** Also the idempotency key where the provider has one. */
   runId: string;
   /** Numbers in the provider's format. `from` is null only where calls may have no caller id. */
   from: string | null;
@@ -88,6 +110,9 @@ export interface TransferTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** An event route of the call's run, where a hosted provider that takes no document in its request fetches
+   *  `ProviderWebhook.transferDocument`. */
+  documentUrl?: string | undefined;
   /** Only with the capability. Default: both parties are connected at once. */
   warm?: WarmTransfer | undefined;
 }
@@ -101,7 +126,7 @@ export interface CallSnapshot {
 /** How to reach the provider's REST interface. Every call has a deadline and can be aborted; all fail
  *  with PROVIDER_* codes. */
 export interface ProviderControl {
-  /** Never retried: a second request could place a second call. */
+  /** Sent once: a second request could place a second call. The caller repeats it only with `idempotentDial`. */
   dial(
     credentials: ProviderCredentials,
     request: DialRequest,
@@ -118,8 +143,8 @@ export interface ProviderControl {
     target: TransferTarget,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Sends DTMF keys, 0-9 * # A-D, `w` for half a second's pause. Undefined where the provider has no such
-   *  request. Throws PROVIDER_*, also if the call is over. */
+  /** Sends DTMF keys, 0-9 * # A-D, `w` for half a second's pause. With the capability `digitsOut: 'request'`. Throws
+   *  PROVIDER_*, also if the call is over. */
   sendDigits?(
     credentials: ProviderCredentials,
     callId: string,
@@ -135,7 +160,7 @@ export interface ProviderControl {
    *  tolerance of a minute for the clocks; newest first, at most 20. Undefined where the provider keeps no list. */
   findCalls(
     credentials: ProviderCredentials,
-    wanted: { from: string | null; to: string; since: Date },
+    wanted: { runId: string; from: string | null; to: string; since: Date },
     signal: AbortSignal,
   ): Promise<{ callId: string; status: CallStatus }[] | undefined>;
   /** Whether the account owns `address`; undefined where the provider has no such concept. */
@@ -151,23 +176,83 @@ export interface ProviderControl {
     url: string | null,
     signal: AbortSignal,
   ): Promise<{ ok: boolean; message: string | null }>;
+  /** For a provider whose calls need an application there: finds ours or creates it, when a configuration is stored
+   *  that names none. Returns the credentials to store beside the others, or undefined if nothing is missing. Never
+   *  changes an application of another system. May be repeated. Throws PROVIDER_*. */
+  ensureApplication?(
+    credentials: ProviderCredentials,
+    wanted: ApplicationWish,
+    signal: AbortSignal,
+  ): Promise<ProviderCredentials | undefined>;
+}
+
+export interface ApplicationWish {
+  /** Identifies this installation, among others with the same account, in its application's name. Letters and digits. */
+  installationId: string;
+  /** The URL of inbound calls. */
+  inboundUrl: string;
+}
+
+/** A call that is to be connected to our media socket. */
+export interface AnswerRequest {
+  runId: string;
+  /** The provider's id of the call. */
+  callId: string;
+  direction: Direction;
+  /** Without a query. The same one for a repeated request, as long as it was not used. */
+  mediaUrl: string;
+  /** URL for later events of this call, where the answer can set one; else the URL of the dial or of the number holds. */
+  statusUrl: string;
+  answeredByUrl: string;
+}
+
+/** What connects or refuses a call. */
+export interface CallAction {
+  reply: WebhookReply;
+  /** With `answerStyle: 'command'`: the request to the provider that does it. It may be repeated; the provider carries
+   *  out the first of equal ones. Succeeds if the call is over already. Throws PROVIDER_*. */
+  command?: ((credentials: ProviderCredentials, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** The provider's webhooks: detection, verification, content and reply. */
 export interface ProviderWebhook {
+  readonly routes: CallbackRoutes;
   /** Whether `request` looks like this provider's. It selects the verifier only; it proves nothing. */
   recognises(request: ProviderRequest): boolean;
   /** The account that the request names, as configurations have it; undefined if it names none. It proves nothing. */
   accountOf(request: ProviderRequest): string | undefined;
-  /** Verifies the provider's signature of a webhook or socket upgrade in constant time. */
-  verify(request: ProviderRequest, credentials: ProviderCredentials): boolean;
+  /** Verifies that the provider sent a webhook, in constant time. `nowMs`: wall clock, for signatures with a time. What
+   *  success proves: `webhookProof`. */
+  verify(request: ProviderRequest, credentials: ProviderCredentials, nowMs: number): boolean;
+  /** Verifies the upgrade to a media socket. Undefined where it has no proof but the token in its path. */
+  verifyUpgrade?(request: ProviderRequest, credentials: ProviderCredentials): boolean;
+  /** A value that no two webhooks share, and that the signature covers: nonce, token id. A second webhook with it is
+   *  refused. Undefined where there is none. Called after `verify`. */
+  nonceOf?(request: ProviderRequest): string | undefined;
   /** Throws WEBHOOK_MALFORMED. */
   parse(request: ProviderRequest): ProviderEvent;
-  /** The reply that connects the call to our media socket. */
-  answer(mediaUrl: string): WebhookReply;
-  reject(reason: RejectReason): WebhookReply;
+  /** Connects the call to our media socket. */
+  answer(request: AnswerRequest): CallAction;
+  /** `callId` is null where the request named no call. */
+  reject(reason: RejectReason, callId: string | null): CallAction;
   /** The empty success reply to an event. */
   acknowledge(): WebhookReply;
+  /** The document of a transfer, where `request` fetches one from `TransferTarget.documentUrl`. */
+  transferDocument?(request: ProviderRequest): WebhookReply | undefined;
+}
+
+/** Names of the provider's callback routes, which the API mounts. Lower case letters and `-`. */
+export interface CallbackRoutes {
+  /** `/telephony/<provider>/<name>/<run>`: where a dial asks for status events, */
+  status: string;
+  /** for the result of answering machine detection, */
+  answeredBy: string;
+  /** and further names under which events of a run are accepted. */
+  others: readonly string[];
+  /** `/telephony/<name>?workflow_run_id=<run>`: the answer URL of the reference platform. Null: it has none. */
+  namedAnswer: { name: string; method: 'GET' | 'POST' } | null;
+  /** `/telephony/<provider>/<name>`: events of any call of the account; the run is found by its call id. */
+  account: readonly string[];
 }
 
 interface AnyProvider {
@@ -180,6 +265,7 @@ interface AnyProvider {
 
 /** A hosted provider: reports its calls by webhooks and opens its media sockets to us. */
 export interface HostedProvider extends AnyProvider {
+  readonly capabilities: HostedCapabilities;
   readonly webhook: ProviderWebhook;
   /** A new protocol for one socket. */
   createMedia(): MediaProtocol;
@@ -191,6 +277,14 @@ export interface PbxProvider extends AnyProvider {
 }
 
 export type TelephonyProvider = HostedProvider | PbxProvider;
+
+/** The hosted provider whose webhook this seems to be, in the order of the registry: some use each other's fields. */
+export function recognisedBy(
+  hosted: readonly HostedProvider[],
+  request: ProviderRequest,
+): HostedProvider | undefined {
+  return hosted.find(({ webhook }) => webhook.recognises(request));
+}
 
 export function isHosted(provider: TelephonyProvider): provider is HostedProvider {
   return 'webhook' in provider;

@@ -11,7 +11,7 @@ import type { Clock } from '../../std/clock.ts';
 export interface RestRequest {
   /** For the metric: `dial`, `hang-up`, ... */
   action: string;
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   headers: Record<string, string>;
   body: string | null;

@@ -6,18 +6,23 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PacketMedia } from '../ari/media/packet-transports.ts';
 import { createAriProvider } from '../ari/provider.ts';
+import { createCloudonixProvider } from '../cloudonix/provider.ts';
+import { createPlivoProvider } from '../plivo/provider.ts';
 import {
   type HostedProvider,
   isHosted,
   type PbxProvider,
   type TelephonyProvider,
 } from '../provider/provider.ts';
+import { createTelnyxProvider } from '../telnyx/provider.ts';
 import { createTwilioProvider } from '../twilio/provider.ts';
+import { createVobizProvider } from '../vobiz/provider.ts';
+import { createVonageProvider } from '../vonage/provider.ts';
 
 export interface Providers {
   /** Undefined for a provider that this version does not support. */
   byName(name: ProviderName): TelephonyProvider | undefined;
-  /** The order in which webhooks are matched (`recognises`). */
+  /** The order in which webhooks are matched (`recognises`): Cloudonix before Twilio, Vobiz before Plivo. */
   readonly hosted: readonly HostedProvider[];
   readonly pbx: readonly PbxProvider[];
 }
@@ -34,7 +39,12 @@ export function createProviders(options: {
   const { clock, random, packets, egress } = options;
   return providersOf([
     createAriProvider({ clock, random, packets, egress }),
+    createCloudonixProvider({ clock, egress }),
+    createTelnyxProvider({ clock, egress }),
+    createVobizProvider({ clock, egress }),
+    createPlivoProvider({ clock, egress }),
     createTwilioProvider({ clock, egress }),
+    createVonageProvider({ clock, egress }),
   ]);
 }
 

@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 import {
+  apiBaseUrlField,
+  fieldFacts,
   optionalTextField,
   type ProviderVariant,
   textField,
@@ -17,12 +19,24 @@ const fields = {
   connection_id: optionalTextField({
     label: 'Call control application',
     type: 'text',
-    description: 'Places and receives calls. Left empty, one is made when this is saved.',
+    description:
+      'Its number, from the Voice API page of the Telnyx portal. It places and receives calls. Left empty, one is made when this is saved.',
+    placeholder: '1293384261075731499',
   }),
   webhook_public_key: optionalTextField({
     label: 'Public key',
     type: 'text',
-    description: "Telnyx' key for checking its webhooks. Without it every webhook is refused.",
+    description:
+      "Telnyx' key for checking its webhooks, under Keys & Credentials in the Telnyx portal. Without it every webhook is refused, and no call is connected.",
+  }),
+  amd_enabled: z.boolean().register(fieldFacts, {
+    label: 'Detect answering machines',
+    type: 'boolean',
+    description: 'Telnyx listens beside the call and reports who answered. It charges for that.',
+  }),
+  api_base_url: apiBaseUrlField({
+    description: 'Only where Telnyx is reached by another address than its own.',
+    placeholder: 'https://api.telnyx.com',
   }),
 };
 const provider = z.literal('telnyx').meta({ default: 'telnyx' });
@@ -32,7 +46,10 @@ export const telnyxConfig = z.object({
   ...fields,
   connection_id: fields.connection_id.default(null),
   webhook_public_key: fields.webhook_public_key.default(null),
+  amd_enabled: fields.amd_enabled.default(false),
+  api_base_url: fields.api_base_url.default(null),
 });
+export type TelnyxConfig = z.infer<typeof telnyxConfig>;
 
 export const telnyxConfigPatch = z.object(fields).partial().extend({ provider });
 
@@ -43,5 +60,7 @@ export const telnyxVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'api_key' },
   docsUrl: 'https://developers.telnyx.com/docs/voice/programmable-voice',
 };

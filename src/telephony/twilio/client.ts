@@ -3,13 +3,19 @@
 // twilio.com/docs/api/errors
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
+import {
+  contentOf,
+  incompleteCredentials,
+  type ProviderFault,
+  unreadableAnswer,
+} from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { type TwilioConfig, twilioConfig } from './config.ts';
 
-const provider = 'twilio';
+const provider = 'twilio' as const;
 const BASE_URL = 'https://api.twilio.com';
 
 /** The call had ended, or never began, at the time of the request. */
@@ -22,7 +28,7 @@ const destinationCodes = new Set([
 /** Too many requests; too many calls at once. */
 const capacityCodes = new Set([20_429, 10_004]);
 
-const fault = z.object({ code: z.int().optional() });
+const fault = z.object({ code: z.int().optional(), message: z.string().optional() });
 
 /** A request below the account. */
 export interface TwilioRequest {
@@ -69,7 +75,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
 /** Throws PROVIDER_AUTH if they cannot be Twilio's. */
 export function checkedCredentials(credentials: ProviderCredentials): TwilioConfig {
   const config = twilioConfig.safeParse({ ...credentials, provider });
-  if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
+  if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }
 
@@ -81,40 +87,27 @@ export function isTwilioNotFound(response: RestResponse): boolean {
 /** The answer's content, or the PROVIDER_* error for its status and Twilio's code. */
 export function answerOf<T>(
   response: RestResponse,
-  wanted: TwilioRequest,
+  { action, repeatable }: TwilioRequest,
   schema: z.ZodType<T>,
 ): T {
-  if (response.status < 200 || response.status > 299) throw failureOf(response, wanted);
-  const answer = schema.safeParse(parseJson(response.body));
-  if (!answer.success) throw unreadable(wanted, answer.error);
-  return answer.data;
+  return contentOf(response, { provider, action, repeatable }, { schema, faultOf });
 }
 
 /** A success with unexpected content: the request has probably taken effect. */
-export function unreadable({ action, repeatable }: TwilioRequest, cause?: unknown): GatewayError {
-  const facts = { provider, action, reason: 'unreadable answer' };
-  return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts, cause);
+export function unreadable({ action, repeatable }: TwilioRequest): GatewayError {
+  return unreadableAnswer({ provider, action, repeatable });
 }
 
 function codeOf({ body }: RestResponse): number | undefined {
   return fault.safeParse(parseJson(body)).data?.code;
 }
 
-function failureOf(response: RestResponse, { action, repeatable }: TwilioRequest): GatewayError {
-  const { status } = response;
-  const code = codeOf(response);
-  // Without Twilio's own message, which contains the numbers.
-  const reason = code === undefined ? `HTTP ${status}` : `HTTP ${status}, Twilio error ${code}`;
-  const facts = { provider, action, reason };
-  if (status >= 500) {
-    return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts);
-  }
-  if (code !== undefined && destinationCodes.has(code)) {
-    return new GatewayError('PROVIDER_DESTINATION', facts);
-  }
-  if (status === 429 || (code !== undefined && capacityCodes.has(code))) {
-    return new GatewayError('PROVIDER_CAPACITY', facts);
-  }
-  if (status === 401 || status === 403) return new GatewayError('PROVIDER_AUTH', facts);
-  return new GatewayError('PROVIDER_REFUSED', facts);
+function faultOf(body: unknown): ProviderFault {
+  const { code, message } = fault.safeParse(body).data ?? {};
+  return { code: code?.toString(), message, class: code === undefined ? undefined : classOf(code) };
+}
+
+function classOf(code: number): ProviderFault['class'] {
+  if (destinationCodes.has(code)) return 'destination';
+  return capacityCodes.has(code) ? 'capacity' : undefined;
 }

@@ -1,19 +1,12 @@
 // Twilio's credentials: schema, form and secrets. Source: specification §2.2 (variant d), contract §4.2.
 
 import { z } from 'zod';
-import { fieldFacts, type ProviderVariant, textField } from '../provider/configuration-variant.ts';
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-/** HTTPS anywhere, plain HTTP only to this machine: the requests carry the account's password. */
-function isSafeBaseUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    return false;
-  }
-  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
-}
+import {
+  apiBaseUrlField,
+  fieldFacts,
+  type ProviderVariant,
+  textField,
+} from '../provider/configuration-variant.ts';
 
 const fields = {
   account_sid: textField({
@@ -34,18 +27,10 @@ const fields = {
     type: 'boolean',
     description: 'Twilio listens beside the call and reports who answered. It charges for that.',
   }),
-  api_base_url: z
-    .string()
-    .trim()
-    .max(500)
-    .refine(isSafeBaseUrl, 'must be an https URL, or an http URL of this machine')
-    .nullable()
-    .register(fieldFacts, {
-      label: 'API address',
-      type: 'text',
-      description: "Only for an account bound to a region: that region's REST address.",
-      placeholder: 'https://api.twilio.com',
-    }),
+  api_base_url: apiBaseUrlField({
+    description: "Only for an account bound to a region: that region's REST address.",
+    placeholder: 'https://api.twilio.com',
+  }),
 };
 const provider = z.literal('twilio').meta({ default: 'twilio' });
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
+import { dialDocument } from '../twiml/documents.ts';
 import {
   answerOf,
   checkedCredentials,
@@ -13,7 +14,6 @@ import {
 } from './client.ts';
 import type { TwilioConfig } from './config.ts';
 import { createTwilioNumbers } from './numbers.ts';
-import { dialDocument } from './twiml.ts';
 import { statusOf } from './webhook.ts';
 
 /** Twilio's own limits, in seconds. */

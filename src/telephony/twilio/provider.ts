@@ -17,6 +17,11 @@ export function createTwilioProvider(options: {
   return {
     name: 'twilio',
     capabilities: {
+      answerStyle: 'document',
+      digitsOut: 'tones',
+      closeEndsCall: true,
+      idempotentDial: false,
+      webhookProof: 'full',
       digitsIn: true,
       answeringMachine: true,
       transfer: ['cold'],

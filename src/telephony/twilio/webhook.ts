@@ -4,15 +4,9 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
-import type {
-  ProviderEvent,
-  ProviderRequest,
-  ProviderWebhook,
-  WebhookReply,
-} from '../provider/provider.ts';
-import type { RejectReason } from '../provider/terms.ts';
+import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
+import { rejectDocument, streamDocument, xmlReply } from '../twiml/documents.ts';
 import { isSigned } from './signature.ts';
-import { busyDocument, sayDocument, streamDocument } from './twiml.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Twilio sends about 40 short ones. */
 const RAW_FIELDS_MAX = 100;
@@ -37,35 +31,27 @@ export function statusOf(providerStatus: string | undefined): CallStatus | undef
   return providerStatus === undefined ? undefined : statuses.get(providerStatus);
 }
 
-const sentences: Readonly<Record<RejectReason, string | null>> = {
-  'not-configured': 'This number is not in service. Goodbye.',
-  'no-workflow': 'Nobody is set up to answer this number. Goodbye.',
-  signature: 'This call could not be verified. Goodbye.',
-  error: 'We are sorry, something went wrong on our side. Please call again later.',
-  busy: null,
-  draining: null,
-};
-
 export const twilioWebhook: ProviderWebhook = {
+  routes: {
+    status: 'status-callback',
+    answeredBy: 'answered-by',
+    others: [],
+    namedAnswer: { name: 'twiml', method: 'POST' },
+    account: [],
+  },
   recognises,
   accountOf: ({ form }) => form['AccountSid'],
   verify: isSigned,
+  verifyUpgrade: isSigned,
   parse,
-  answer: (mediaUrl) => xml(streamDocument(mediaUrl)),
-  reject(reason) {
-    const sentence = sentences[reason];
-    return xml(sentence === null ? busyDocument() : sayDocument(sentence));
-  },
+  answer: ({ mediaUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl)) }),
+  reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,
     contentType: 'application/json',
     body: '{"status":"success"}',
   }),
 };
-
-function xml(body: string): WebhookReply {
-  return { status: 200, contentType: 'text/xml; charset=utf-8', body };
-}
 
 /** Cloudonix uses the same fields; its own key header distinguishes it. */
 function recognises({ headers, form }: ProviderRequest): boolean {

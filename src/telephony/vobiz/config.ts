@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import {
+  apiBaseUrlField,
   optionalTextField,
   type ProviderVariant,
   textField,
@@ -25,6 +26,10 @@ const fields = {
     type: 'text',
     description: 'Receives inbound calls. Left empty, one is made when this is saved.',
   }),
+  api_base_url: apiBaseUrlField({
+    description: "Only where Vobiz's REST interface is reached by another address.",
+    placeholder: 'https://api.vobiz.ai',
+  }),
 };
 const provider = z.literal('vobiz').meta({ default: 'vobiz' });
 
@@ -32,7 +37,9 @@ export const vobizConfig = z.object({
   provider,
   ...fields,
   application_id: fields.application_id.default(null),
+  api_base_url: fields.api_base_url.default(null),
 });
+export type VobizConfig = z.infer<typeof vobizConfig>;
 
 export const vobizConfigPatch = z.object(fields).partial().extend({ provider });
 
@@ -43,5 +50,7 @@ export const vobizVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'auth_token' },
   docsUrl: 'https://docs.vobiz.ai/',
 };

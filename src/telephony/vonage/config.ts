@@ -2,11 +2,16 @@
 
 import { z } from 'zod';
 import {
+  apiBaseUrlField,
   keyField,
   optionalTextField,
   type ProviderVariant,
   textField,
 } from '../provider/configuration-variant.ts';
+import { isPrivateKey } from './tokens.ts';
+
+/** What a client sends back for a stored key. */
+const MASK = /^\*{4,}/;
 
 const fields = {
   api_key: textField({
@@ -15,7 +20,12 @@ const fields = {
     sensitive: true,
     description: 'Names the account; shown on the first page of the Vonage dashboard.',
   }),
-  api_secret: textField({ label: 'API secret', type: 'password', sensitive: true }),
+  api_secret: textField({
+    label: 'API secret',
+    type: 'password',
+    sensitive: true,
+    description: 'Beside the API key. Numbers and the application are read and linked with it.',
+  }),
   application_id: textField({
     label: 'Application ID',
     type: 'text',
@@ -27,12 +37,17 @@ const fields = {
     sensitive: true,
     description:
       "The application's private key in PEM form. Requests to Vonage are signed with it.",
-  }),
+  }).refine((key) => MASK.test(key) || isPrivateKey(key), 'must be an RSA private key in PEM form'),
   signature_secret: optionalTextField({
     label: 'Signature secret',
     type: 'password',
     sensitive: true,
-    description: 'Checks that webhooks come from Vonage. Without it inbound calls are refused.',
+    description:
+      'In the dashboard under API settings. Checks that webhooks come from Vonage; no call can be held without it.',
+  }),
+  api_base_url: apiBaseUrlField({
+    description: "Only for an account bound to a region: that region's address of the Voice API.",
+    placeholder: 'https://api.nexmo.com',
   }),
 };
 const provider = z.literal('vonage').meta({ default: 'vonage' });
@@ -41,7 +56,9 @@ export const vonageConfig = z.object({
   provider,
   ...fields,
   signature_secret: fields.signature_secret.default(null),
+  api_base_url: fields.api_base_url.default(null),
 });
+export type VonageConfig = z.infer<typeof vonageConfig>;
 
 export const vonageConfigPatch = z.object(fields).partial().extend({ provider });
 
@@ -52,5 +69,7 @@ export const vonageVariant: ProviderVariant = {
   fields,
   readableKeys: [],
   nestedSecrets: [],
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'api_secret' },
   docsUrl: 'https://developer.vonage.com/en/voice/voice-api/overview',
 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
+import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
 
 let changes = 0;
@@ -473,7 +474,7 @@ describe('warnings', () => {
       api_key: 'k',
       api_secret: 's',
       application_id: 'a',
-      private_key: 'p',
+      private_key: PRIVATE_KEY_PEM,
     };
     await create({ name: 'one', config: telnyx });
     await create({ name: 'two', config: { ...telnyx, webhook_public_key: '' } });
@@ -494,7 +495,7 @@ describe('warnings', () => {
 });
 
 describe('whoever holds the connections to PBXs', () => {
-  it('is told of every change at once, and of nothing else', async () => {
+  it('is notified of every change at once, and of nothing else', async () => {
     const asked: number[] = [];
     const told = async (work: Promise<unknown>): Promise<void> => {
       const before = changes;
@@ -543,9 +544,12 @@ describe('the one configuration of older clients', () => {
 
   it('is created as the default, read, and changed', async () => {
     expect(await refusal('GET', Legacy)).toEqual([404, 'Telephony configuration not found']);
+    changes = 0;
     const made = await ok('POST', Legacy, twilioConfig(served.twilio.url));
+    expect(changes).toBe(1);
     expect(made).toMatchObject({ name: 'Default', provider: 'twilio', is_default_outbound: true });
     const changed = await ok('POST', Legacy, { provider: 'twilio', auth_token: 'new-token-0002' });
+    expect(changes).toBe(2);
     expect(changed.credentials.auth_token).toBe('**********0002');
     expect(await ok('GET', Legacy)).toEqual(changed);
     expect(await ok('GET', `${ROOT}/${made.id}`)).toEqual(changed);

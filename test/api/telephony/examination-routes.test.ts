@@ -53,7 +53,7 @@ async function create(config: object, name: string): Promise<string> {
 }
 
 describe('the examination of a PBX', () => {
-  it('tells what was found, and hands in credentials and the active numbers', async () => {
+  it('returns the findings, and passes credentials and the active numbers', async () => {
     const id = await create(pbxConfig, 'one');
     const numbers = `/organizations/telephony-configs/${id}/phone-numbers`;
     await ok('POST', numbers, { address: '8000' });

@@ -82,7 +82,7 @@ describe('adding a phone number', () => {
     served.twilio.answer = { status: 401, body: { code: 20_003 } };
     expect(await refusal('POST', path, { body: { address: NUMBER } })).toEqual([
       502,
-      'twilio refused the credentials',
+      'twilio refused the credentials: HTTP 401, error 20003',
     ]);
     served.twilio.answer = 'hang';
     expect(await refusal('POST', path, { body: { address: NUMBER } })).toEqual([
@@ -137,7 +137,7 @@ describe('adding a phone number', () => {
     expect(await refusal('GET', path)).toEqual(missing);
   });
 
-  it('refuses digits whose country nobody knows, and addresses that are none', async () => {
+  it('refuses digits without a known country, and invalid addresses', async () => {
     const path = await pbx();
     for (const address of ['4155550100', 'sip:', 'a\u0000b']) {
       const [status, detail] = await refusal('POST', path, { body: { address } });

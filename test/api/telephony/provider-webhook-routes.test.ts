@@ -88,7 +88,7 @@ describe("a provider's webhook", () => {
   });
 
   it('of a provider that is not built is not found', async () => {
-    for (const provider of ['plivo', 'nobody']) {
+    for (const provider of ['nobody', 'smoke-signals']) {
       expect((await post(`${provider}/status-callback/42`)).status).toBe(404);
     }
     expect(served.callService.taken).toEqual([]);

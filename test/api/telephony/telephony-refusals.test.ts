@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { type ProviderName, providerName } from '../../../src/model/provider.ts';
+import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 import { ACCOUNT, AUTH_TOKEN, twilioConfig, withApi } from '../served.ts';
 
 const served = withApi();
@@ -22,7 +23,7 @@ const required: Record<ProviderName, Record<string, string>> = {
     api_key: 's3cret-of-it',
     api_secret: 's3cret-of-it',
     application_id: 'a',
-    private_key: 's3cret-of-it',
+    private_key: PRIVATE_KEY_PEM,
   },
 };
 

@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { FRAME_BYTES, Playout } from '../hosted/playout.ts';
+import { Timeline } from '../hosted/timeline.ts';
 import type { FakeCall } from './fake-call.ts';
 import { type FakeTwilio, type FakeTwilioOptions, startFakeTwilio } from './fake-twilio.ts';
 import { readTwiml } from './markup.ts';
-import { FRAME_BYTES, Playout } from './playout.ts';
 import { type SmallGateway, startSmallGateway } from './small-gateway.ts';
-import { Timeline } from './timeline.ts';
 
 const account = { accountSid: 'AC00000000000000000000000000000001', authToken: 'secret' };
 const OURS = '+14155550100';
@@ -138,11 +138,11 @@ describe('an inbound call at the fake', () => {
   });
 
   it('hears a sentence, or the busy tone, when it is rejected', async () => {
-    gateway.reply = () => webhook.reject('no-workflow');
+    gateway.reply = () => webhook.reject('no-workflow', null).reply;
     const refused = await twilio.placeInboundCall({ from: THEIRS, to: OURS });
     expect(await refused.ended).toBe('completed');
     expect(refused.events.find(({ type }) => type === 'said')?.detail['text']).toContain('Nobody');
-    gateway.reply = () => webhook.reject('busy');
+    gateway.reply = () => webhook.reject('busy', null).reply;
     const busy = await twilio.placeInboundCall({ from: THEIRS, to: OURS });
     expect(await busy.ended).toBe('busy');
   });

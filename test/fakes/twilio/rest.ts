@@ -59,6 +59,8 @@ export function answerRest(
       return updateCall(account.calls.get(sid ?? ''), form);
     case 'GET Calls/':
       return readCall(account.calls.get(sid ?? ''), account);
+    case 'GET Calls':
+      return listCalls(account, query);
     case 'GET IncomingPhoneNumbers':
       return listNumbers(account, query.get('PhoneNumber') ?? '');
     case 'POST IncomingPhoneNumbers/':
@@ -109,6 +111,18 @@ function readCall(call: FakeCall | undefined, account: Account): RestAnswer {
   return call === undefined
     ? fault(404, 20_404, 'The call was not found')
     : { status: 200, body: callBody(call, account) };
+}
+
+function listCalls(account: Account, query: URLSearchParams): RestAnswer {
+  const found = [...account.calls.values()].filter(
+    ({ to, from }) => to === query.get('To') && from === (query.get('From') ?? from),
+  );
+  const created = new Date().toUTCString();
+  const calls = found.toReversed().map((call) => callBody(call, account));
+  return {
+    status: 200,
+    body: { calls: calls.map((each) => ({ ...each, date_created: created })) },
+  };
 }
 
 function callBody(call: FakeCall, account: Account): Record<string, unknown> {

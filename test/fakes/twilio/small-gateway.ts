@@ -93,7 +93,7 @@ export async function startSmallGateway(authToken: string): Promise<SmallGateway
     clock: systemClock,
     authorize: (_path, headers, url) => {
       const upgrade = bare(`${self.base.replace('http', 'ws')}${url}`, headers);
-      if (!provider.webhook.verify(upgrade, credentials)) {
+      if (!provider.webhook.verifyUpgrade?.(upgrade, credentials)) {
         self.refused += 1;
         return Promise.resolve({ refuse: 4401, reason: 'signature' });
       }
@@ -122,7 +122,10 @@ export async function startSmallGateway(authToken: string): Promise<SmallGateway
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );
     const asked = formPost(url, Buffer.concat(chunks).toString(), headers);
-    if (!provider.webhook.recognises(asked) || !provider.webhook.verify(asked, credentials)) {
+    if (
+      !provider.webhook.recognises(asked) ||
+      !provider.webhook.verify(asked, credentials, Date.now())
+    ) {
       self.refused += 1;
       return { status: 401, contentType: 'text/plain', body: 'no' };
     }
@@ -141,7 +144,10 @@ export async function startSmallGateway(authToken: string): Promise<SmallGateway
     lines: [],
     refused: 0,
     reply: () =>
-      provider.webhook.answer(`${base.replace('http', 'ws')}/api/v1/telephony/ws/1/2/3/t`),
+      provider.webhook.answer({
+        ...{ runId: '3', callId: '', direction: 'inbound', statusUrl: '', answeredByUrl: '' },
+        mediaUrl: `${base.replace('http', 'ws')}/api/v1/telephony/ws/1/2/3/t`,
+      }).reply,
     nextLine: () => new Promise((resolve) => waiting.push(resolve)),
     close: async () => {
       waiting = [];

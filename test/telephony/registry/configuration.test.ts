@@ -12,6 +12,7 @@ import {
   restoreMasked,
   secretFieldsOf,
 } from '../../../src/telephony/registry/configuration.ts';
+import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 
 /** The least that each variant takes, after the tables of the specification (§2.2). */
 const least: Record<ProviderName, Record<string, unknown>> = {
@@ -25,7 +26,7 @@ const least: Record<ProviderName, Record<string, unknown>> = {
     api_key: 'a1b2c3d4',
     api_secret: 'vonage-secret',
     application_id: 'aaaaaaaa-bbbb-cccc-dddd-0123456789ab',
-    private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+    private_key: PRIVATE_KEY_PEM.trim(),
   },
 };
 const names = providerName.options;
@@ -122,7 +123,7 @@ describe('masking', () => {
   });
 
   it.each<[ProviderName, string[]]>([
-    ['cloudonix', ['bearer_token']],
+    ['cloudonix', ['application_key', 'bearer_token']],
     ['plivo', ['auth_id', 'auth_token']],
     ['telnyx', ['api_key']],
     ['twilio', ['account_sid', 'auth_token']],

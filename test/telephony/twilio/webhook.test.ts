@@ -10,6 +10,11 @@ const account = 'AC00000000000000000000000000000001';
 const inbound = `CallSid=${call}&AccountSid=${account}&From=%2B14155550100&To=%2B14155550101&CallStatus=ringing&Direction=inbound&ApiVersion=2010-04-01`;
 const status = (fields: string) =>
   `CallSid=${call}&AccountSid=${account}&Direction=outbound-api&CallbackSource=call-progress-events&${fields}`;
+const answer = (mediaUrl: string) =>
+  twilioWebhook.answer({
+    ...{ runId: '1', callId: 'CA1', direction: 'inbound', statusUrl: '', answeredByUrl: '' },
+    mediaUrl,
+  }).reply;
 const parse = (form: string) => twilioWebhook.parse(formPost(url, form));
 
 describe('a webhook of Twilio', () => {
@@ -161,7 +166,7 @@ describe('what we answer', () => {
   const media = 'wss://gw.example.com/api/v1/telephony/ws/1/2/3/tok';
 
   it('connects the call to the media socket and hangs up when that closes', () => {
-    const { status: code, contentType, body } = twilioWebhook.answer(media);
+    const { status: code, contentType, body } = answer(media);
     expect([code, contentType]).toEqual([200, 'text/xml; charset=utf-8']);
     expect(body).toBe(
       `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="${media}"/></Connect><Hangup/></Response>`,
@@ -169,32 +174,30 @@ describe('what we answer', () => {
   });
 
   it('never pauses: a pause after the stream leaves the caller on a silent line', () => {
-    expect(twilioWebhook.answer(media).body).not.toContain('Pause');
+    expect(answer(media).body).not.toContain('Pause');
   });
 
   it('escapes what XML would read', () => {
     const odd = `wss://gw.example.com/a&b'c"d<e>`;
-    expect(twilioWebhook.answer(odd).body).toContain(
-      'url="wss://gw.example.com/a&amp;b&apos;c&quot;d&lt;e&gt;"',
-    );
+    expect(answer(odd).body).toContain('url="wss://gw.example.com/a&amp;b&apos;c&quot;d&lt;e&gt;"');
   });
 
   it('never puts a query into the media URL: Twilio would drop it, and the token with it', () => {
-    expect(() => twilioWebhook.answer(`${media}?token=1`)).toThrow('without a query');
-    expect(() => twilioWebhook.answer('https://gw.example.com/x')).toThrow();
+    expect(() => answer(`${media}?token=1`)).toThrow('without a query');
+    expect(() => answer('https://gw.example.com/x')).toThrow();
   });
 
   it.each(['not-configured', 'no-workflow', 'signature', 'error'] as const)(
     'says a sentence and hangs up for %s',
     (reason) => {
-      const reply = twilioWebhook.reject(reason);
+      const reply = twilioWebhook.reject(reason, null).reply;
       expect(reply.status).toBe(200);
       expect(reply.body).toMatch(/<Response><Say>[^<]{20,}<\/Say><Hangup\/><\/Response>$/);
     },
   );
 
   it.each(['busy', 'draining'] as const)('gives the busy tone, uncharged, for %s', (reason) => {
-    expect(twilioWebhook.reject(reason).body).toContain(
+    expect(twilioWebhook.reject(reason, null).reply.body).toContain(
       '<Response><Reject reason="busy"/></Response>',
     );
   });

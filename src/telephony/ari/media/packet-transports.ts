@@ -24,7 +24,6 @@ const LOOK_MS_MAX = 5_000;
 /** Asterisk forwards packets at once: we set the pace, and nothing can be taken back. */
 export const PACKET_TRAITS: MediaTraits = {
   marks: false,
-  callAfterClose: 'ends',
   leadMs: { aim: 40, max: 60, step: 20 },
 };
 

@@ -46,7 +46,6 @@ export function websocketTransports(
 /** Asterisk plays a frame each 20 ms and takes back what it has not played. */
 export const SOCKET_TRAITS: MediaTraits = {
   marks: true,
-  callAfterClose: 'ends',
   leadMs: { aim: 100, max: 200, step: 20 },
 };
 const framing = () => ({ traits: SOCKET_TRAITS });

@@ -3,13 +3,13 @@
 // Source: specification §2.2 (ari), contract §4.2.
 
 import { z } from 'zod';
-import { GatewayError } from '../../../errors/gateway-error.ts';
 import {
   fieldFacts,
   type ProviderVariant,
   selectField,
   textField,
 } from '../../provider/configuration-variant.ts';
+import { incompleteCredentials } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 
 const text = z.string().trim().min(1).max(500);
@@ -187,7 +187,7 @@ export interface AriAccount extends AriConfig {
 /** Throws PROVIDER_AUTH if the credentials cannot be Asterisk's. */
 export function accountOf(credentials: ProviderCredentials): AriAccount {
   const config = ariConfig.safeParse({ ...credentials, provider: 'ari' });
-  if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider: 'ari' }, config.error);
+  if (!config.success) throw incompleteCredentials('ari', config.error);
   const stasis = credentials['stasis_app_name'];
   const app = typeof stasis === 'string' && stasis !== '' ? stasis : config.data.app_name;
   return { ...config.data, app };

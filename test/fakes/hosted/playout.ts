@@ -1,5 +1,5 @@
-// What Twilio does with our audio: it plays it in the order it came, one second a second, and echoes
-// marks when they are reached. After a clear every pending mark is echoed at once.
+// What a provider does with our audio: it plays it in the order it came, one second a second, and returns
+// marks when they are reached. What becomes of pending marks after a clear is the provider's (media-line.ts).
 
 /** Mu-law for silence. */
 export const SILENCE = 0xff;
@@ -15,6 +15,11 @@ export class Playout {
   #bufferedBytes = 0;
   /** The most audio that ever waited, in bytes. */
   bufferedBytesMax = 0;
+  readonly #limitBytes: number;
+
+  constructor(limitBytes = BUFFERED_BYTES_MAX) {
+    this.#limitBytes = limitBytes;
+  }
 
   get bufferedBytes(): number {
     return this.#bufferedBytes;
@@ -23,7 +28,7 @@ export class Playout {
   /** False if it does not fit and was thrown away. */
   push(audio: Uint8Array): boolean {
     if (audio.length === 0) return true;
-    if (this.#bufferedBytes + audio.length > BUFFERED_BYTES_MAX) return false;
+    if (this.#bufferedBytes + audio.length > this.#limitBytes) return false;
     this.#items.push({ audio, at: 0 });
     this.#bufferedBytes += audio.length;
     this.bufferedBytesMax = Math.max(this.bufferedBytesMax, this.#bufferedBytes);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
-import { MediaMessageWriter } from '../../../src/telephony/twilio/media-message-writer.ts';
+import { MediaMessageWriter } from '../../../src/telephony/twiml/media-message-writer.ts';
 import { startMessage } from '../../load/caller/twilio-wire.ts';
 
 function messageOf(streamSid: string, payload: Uint8Array): string {

@@ -1,21 +1,10 @@
-// TwiML documents that the gateway writes. Source: twilio.com/docs/voice/twiml
+// TwiML documents that the gateway writes, also for providers with a dialect of TwiML.
+// Source: twilio.com/docs/voice/twiml
 
 import assert from 'node:assert';
-
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-/** `text` for use in an XML attribute or element. Characters that XML 1.0 forbids are dropped. */
-export function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
-    .replace(/[&<>"']/g, (character) => escapes[character] ?? '');
-}
+import type { WebhookReply } from '../provider/provider.ts';
+import type { RejectReason } from '../provider/terms.ts';
+import { escapeXml } from '../provider/xml.ts';
 
 function document(verbs: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
@@ -28,13 +17,25 @@ export function streamDocument(mediaUrl: string): string {
   return document(`<Connect><Stream url="${escapeXml(mediaUrl)}"/></Connect><Hangup/>`);
 }
 
-export function sayDocument(sentence: string): string {
+const sentences: Readonly<Record<RejectReason, string | null>> = {
+  'not-configured': 'This number is not in service. Goodbye.',
+  'no-workflow': 'Nobody is set up to answer this number. Goodbye.',
+  signature: 'This call could not be verified. Goodbye.',
+  error: 'We are sorry, something went wrong on our side. Please call again later.',
+  busy: null,
+  draining: null,
+};
+
+/** Refuses a call: by a sentence, or by the busy tone, which is not charged. */
+export function rejectDocument(reason: RejectReason): string {
+  const sentence = sentences[reason];
+  if (sentence === null) return document('<Reject reason="busy"/>');
   return document(`<Say>${escapeXml(sentence)}</Say><Hangup/>`);
 }
 
-/** The caller gets the busy tone and nothing is charged. */
-export function busyDocument(): string {
-  return document('<Reject reason="busy"/>');
+/** The reply with a document. */
+export function xmlReply(body: string): WebhookReply {
+  return { status: 200, contentType: 'text/xml; charset=utf-8', body };
 }
 
 export interface DialTarget {

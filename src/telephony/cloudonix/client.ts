@@ -1,0 +1,149 @@
+// Requests to Cloudonix' REST interface in the name of one domain, within its budget, and the meaning of its refusals.
+// Source: providers §5.1, §5.8. Cloudonix documents statuses, but no shape of a refusal's body.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
+import { contentOf, type ProviderFault } from '../provider/rest-failure.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import { type CloudonixConfig, cloudonixConfig } from './config.ts';
+import { RequestBudget } from './request-budget.ts';
+
+const provider = 'cloudonix';
+const BASE_URL = 'https://api.cloudonix.io';
+const TOO_MANY = 429;
+/** Of an urgent request, when others have used up the domain's budget: a refused request had no effect. */
+const ATTEMPTS_MAX = 4;
+const PAUSE_MS = 1_000;
+/** Domains with a budget in memory; idle ones make room. */
+const BUDGETS_MAX = 1_000;
+
+export interface CloudonixRequest {
+  action: string;
+  method: RestRequest['method'];
+  /** `{domain}` stands for the account's domain; other parts are percent-encoded already. */
+  path: string;
+  /** Null for none. */
+  json: unknown;
+  /** Whether it is idempotent. */
+  repeatable: boolean;
+  /** Goes before others: a caller waits for it, or the call costs money until then. */
+  isUrgent?: boolean;
+}
+
+export interface CloudonixClient {
+  /** Any status is an answer; fails as `Rest.send` does, and with PROVIDER_CAPACITY. */
+  send(
+    credentials: ProviderCredentials,
+    wanted: CloudonixRequest,
+    signal: AbortSignal,
+  ): Promise<RestResponse>;
+}
+
+export function createCloudonixClient(options: {
+  rest: Rest;
+  clock: Clock;
+  /** Requests of one domain in ten seconds. */
+  requestsMax?: number | undefined;
+}): CloudonixClient {
+  const { rest, clock, requestsMax } = options;
+  const budgets = new Map<string, RequestBudget>();
+  const budgetOf = (key: string): RequestBudget => {
+    const known = budgets.get(key);
+    if (known !== undefined) return known;
+    if (budgets.size >= BUDGETS_MAX) {
+      for (const [idle, budget] of budgets) if (budget.isIdle) budgets.delete(idle);
+    }
+    const budget = new RequestBudget({ clock, ...(requestsMax && { requestsMax }) });
+    budgets.set(key, budget);
+    return budget;
+  };
+  return {
+    async send(credentials, wanted, signal) {
+      const config = checkedCredentials(credentials);
+      const { action, isUrgent = false } = wanted;
+      const request = restRequest(config, wanted);
+      const budget = budgetOf(`${baseUrl(config)} ${config.domain_id}`);
+      for (let attempt = 1; ; attempt++) {
+        await budget.claim(action, isUrgent, signal);
+        const response = await rest.send(request, signal);
+        if (response.status !== TOO_MANY) return response;
+        if (!isUrgent || attempt === ATTEMPTS_MAX) return response;
+        await pause(clock, attempt * PAUSE_MS, signal);
+      }
+    },
+  };
+}
+
+/** Resolves early if `signal` is aborted: the next request fails by it. */
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(ms, done);
+    function done(): void {
+      timer.cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+function baseUrl({ api_base_url }: CloudonixConfig): string {
+  return (api_base_url || BASE_URL).replace(/\/+$/, '');
+}
+
+function restRequest(config: CloudonixConfig, wanted: CloudonixRequest): RestRequest {
+  const { action, method, json, repeatable } = wanted;
+  const path = wanted.path.replace('{domain}', encodeURIComponent(config.domain_id));
+  return {
+    action,
+    method,
+    url: `${baseUrl(config)}${path}`,
+    headers: {
+      authorization: `Bearer ${config.bearer_token}`,
+      accept: 'application/json',
+      ...(json !== null && { 'content-type': 'application/json' }),
+    },
+    body: json === null ? null : JSON.stringify(json),
+    repeatable,
+  };
+}
+
+/** Throws PROVIDER_AUTH if they cannot be Cloudonix'. */
+export function checkedCredentials(credentials: ProviderCredentials): CloudonixConfig {
+  const config = cloudonixConfig.safeParse({ ...credentials, provider });
+  if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
+  return config.data;
+}
+
+/** The answer's content, or the PROVIDER_* error for its status and Cloudonix' words. */
+export function answerOf<T>(
+  response: RestResponse,
+  { action, repeatable }: CloudonixRequest,
+  schema: z.ZodType<T>,
+): T {
+  return contentOf(response, { provider, action, repeatable }, { schema, faultOf });
+}
+
+const words = z.string().min(1);
+const refusal = z.object({
+  message: words.optional().catch(undefined),
+  error: z
+    .union([words, z.object({ message: words })])
+    .optional()
+    .catch(undefined),
+  code: z.union([words, z.number()]).optional().catch(undefined),
+});
+
+function faultOf(body: unknown): ProviderFault {
+  const { message, error, code } = refusal.safeParse(body).data ?? {};
+  const sentence = message ?? (typeof error === 'object' ? error.message : error);
+  return { code: code?.toString(), message: sentence, class: classOf(sentence) };
+}
+
+/** Only the words tell a number that cannot be called from another fault of the request. */
+function classOf(sentence: string | undefined): ProviderFault['class'] {
+  return /\bdestination\b/i.test(sentence ?? '') ? 'destination' : undefined;
+}

@@ -1,0 +1,165 @@
+// Cloudonix' calls over REST: place, end, redirect, read, find. Source: providers §5.1, §5.6.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { DialRequest, ProviderControl } from '../provider/provider.ts';
+import { unreadableAnswer } from '../provider/rest-failure.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import { dialDocument } from '../twiml/documents.ts';
+import { createCloudonixApplications } from './applications.ts';
+import {
+  answerOf,
+  type CloudonixClient,
+  type CloudonixRequest,
+  checkedCredentials,
+} from './client.ts';
+import { createCloudonixNumbers } from './numbers.ts';
+import { durationOf, sessionFacts, statusOf, TOKEN } from './session-status.ts';
+import { withProof } from './webhook-proof.ts';
+
+/** No limit is documented; these are ours, in seconds. */
+const RING_S_MAX = 600;
+export const CLOUDONIX_CALL_S_MAX = 86_400;
+
+const DIALABLE = /^(\+?\d{3,15}|sips?:\S+)$/i;
+const SESSION = '/customers/self/domains/{domain}/sessions';
+const NOT_FOUND = 404;
+
+/** Calls in one list. */
+const FIND_MAX = 20;
+/** Tolerance between Cloudonix' clock and ours. */
+const CLOCKS_APART_MS = 60_000;
+
+const created = z.object({ token: z.string().regex(TOKEN) });
+const listed = z.array(z.looseObject({}));
+const numbersOf = z.object({ callerId: z.string(), destination: z.string() });
+
+export function createCloudonixControl(client: CloudonixClient): ProviderControl {
+  return {
+    ...createCloudonixNumbers(client),
+    ...createCloudonixApplications(client),
+    ...createCalls(client),
+    ...createLookUps(client),
+  };
+}
+
+function createCalls(
+  client: CloudonixClient,
+): Pick<ProviderControl, 'dial' | 'hangUp' | 'transfer'> {
+  return {
+    async dial(credentials, request, signal) {
+      const path = '/calls/{domain}/application';
+      const json = dialBody(credentials, request);
+      const wanted = { action: 'dial', method: 'POST', path, json, repeatable: false } as const;
+      const answer = await client.send(credentials, wanted, signal);
+      const { token } = answerOf(answer, wanted, created);
+      return { callId: token, metadata: { call_id: token } };
+    },
+
+    async hangUp(credentials, callId, signal) {
+      const wanted: CloudonixRequest = {
+        ...{ action: 'hang-up', method: 'DELETE', path: sessionPath(callId), json: null },
+        ...{ repeatable: true, isUrgent: true },
+      };
+      const answer = await client.send(credentials, wanted, signal);
+      if (answer.status !== NOT_FOUND) answerOf(answer, wanted, z.unknown());
+    },
+
+    async transfer(credentials, callId, target, signal) {
+      // The document would be accepted, and the call would end if the target cannot be dialled.
+      if (!DIALABLE.test(target.to)) {
+        const reason = 'neither a number nor a SIP address';
+        throw new GatewayError('PROVIDER_DESTINATION', { provider: 'cloudonix', reason });
+      }
+      const ringS = within(target.ringS, RING_S_MAX);
+      const wanted = {
+        action: 'transfer',
+        method: 'POST',
+        path: `/calls/{domain}/sessions/${pathPart(callId)}/application`,
+        json: { cxml: dialDocument({ ...target, ringS }) },
+        repeatable: false,
+        isUrgent: true,
+      } as const;
+      answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+  };
+}
+
+function createLookUps(client: CloudonixClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
+  return {
+    async getCall(credentials, callId, signal) {
+      const wanted = reading('get-call', sessionPath(callId));
+      const answer = await client.send(credentials, wanted, signal);
+      if (answer.status === NOT_FOUND) return undefined;
+      const session = answerOf(answer, wanted, sessionFacts);
+      const status = statusOf(session);
+      if (status === undefined) throw unreadableAnswer({ provider: 'cloudonix', ...wanted });
+      return { status, durationS: durationOf(session), answeredBy: null };
+    },
+
+    /** The list has current calls alone, so that an empty one does not prove that none was placed. */
+    async findCalls(credentials, { from, to, since }, signal) {
+      const wanted = reading('find-calls', SESSION);
+      const answer = await client.send(credentials, wanted, signal);
+      if (answer.status === NOT_FOUND) return undefined;
+      const sinceMs = since.getTime() - CLOCKS_APART_MS;
+      const found = answerOf(answer, wanted, listed).flatMap((each) => {
+        const session = sessionFacts.safeParse(each).data;
+        const numbers = numbersOf.safeParse(each).data;
+        if (session === undefined || numbers === undefined) return [];
+        const isBetween =
+          digitsOf(numbers.destination) === digitsOf(to) &&
+          (from === null || digitsOf(numbers.callerId) === digitsOf(from));
+        const status = statusOf(session);
+        // A call with an unreadable date must not be overlooked.
+        const createdMs = session.createdAt ?? Number.POSITIVE_INFINITY;
+        if (!isBetween || status === undefined || createdMs < sinceMs) return [];
+        return [{ callId: session.token, status, createdMs }];
+      });
+      if (found.length === 0) return undefined;
+      return found
+        .toSorted((a, b) => (a.createdMs === b.createdMs ? 0 : b.createdMs - a.createdMs))
+        .slice(0, FIND_MAX)
+        .map(({ callId, status }) => ({ callId, status }));
+    },
+  };
+}
+
+function reading(action: string, path: string): CloudonixRequest {
+  return { action, method: 'GET', path, json: null, repeatable: true };
+}
+
+/** The answer URL is signed by us: Cloudonix signs nothing, and sends the key of an application only to the
+ *  application's own URL. */
+function dialBody(credentials: ProviderCredentials, request: DialRequest): Record<string, unknown> {
+  const { bearer_token: secret } = checkedCredentials(credentials);
+  return {
+    destination: request.to,
+    ...(request.from !== null && { ['caller-id']: request.from }),
+    url: withProof(request.answerUrl, secret),
+    method: 'POST',
+    callback: request.statusUrl,
+    ['timeout']: within(request.ringS, RING_S_MAX),
+    timeLimit: within(request.callS, CLOUDONIX_CALL_S_MAX),
+  };
+}
+
+function within(seconds: number, max: number): number {
+  return Math.min(max, Math.max(1, Math.round(seconds)));
+}
+
+function sessionPath(callId: string): string {
+  return `${SESSION}/${pathPart(callId)}`;
+}
+
+/** Throws PROVIDER_REFUSED for what is no token: a path with dots would name something else than a session. */
+function pathPart(callId: string): string {
+  if (TOKEN.test(callId)) return callId;
+  const reason = 'not the token of a session';
+  throw new GatewayError('PROVIDER_REFUSED', { provider: 'cloudonix', reason });
+}
+
+/** Numbers are free text at Cloudonix, with or without `+`. */
+function digitsOf(number: string): string {
+  return number.replace(/^\+/, '');
+}

@@ -1,0 +1,142 @@
+// The domain's numbers (DNIDs): whether it has one, and which voice application receives its calls. A DNID is free text:
+// a call is matched by what its SIP trunk delivers, with or without `+`, so that both forms are kept.
+// Source: providers §5.7; the fields of a DNID from the repository cloudonix/cloudonix-php.
+
+import { z } from 'zod';
+import type { ProviderControl } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import { applicationPath, findApplication, type VoiceApplication } from './applications.ts';
+import {
+  answerOf,
+  type CloudonixClient,
+  type CloudonixRequest,
+  checkedCredentials,
+} from './client.ts';
+
+const NOT_FOUND = 404;
+
+const dnid = z.object({
+  id: z.union([z.number(), z.string()]).transform(String),
+  source: z.string(),
+  applicationId: z.union([z.number(), z.string()]).transform(String).nullish(),
+});
+type Dnid = z.infer<typeof dnid>;
+
+interface Asking {
+  credentials: ProviderCredentials;
+  signal: AbortSignal;
+}
+
+export function createCloudonixNumbers(
+  client: CloudonixClient,
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+  return {
+    /** A number that no application has yet may still come by a trunk. */
+    async ownsNumber(credentials, address, signal) {
+      const wanted = formsOf(address);
+      const all = await listDnids(client, { credentials, signal });
+      return all.some(({ source }) => wanted.includes(source)) ? true : undefined;
+    },
+
+    async configureInbound(credentials, address, url, signal) {
+      const { application_name: name, application_key: key } = checkedCredentials(credentials);
+      if (!name) return refusal('Save the configuration again: its voice application is missing.');
+      const asking = { credentials, signal };
+      const application = await findApplication(client, { ...asking, name });
+      if (url === null) return detach(client, { ...asking, address, application, name });
+      const fault = unfit(application, { name, url, key });
+      if (application === undefined || fault !== null) return refusal(fault ?? '');
+      return attach(client, { ...asking, address, application });
+    },
+  };
+}
+
+function refusal(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+/** Why the application cannot receive our calls. */
+function unfit(
+  application: VoiceApplication | undefined,
+  { name, url, key }: { name: string; url: string; key: string | null },
+): string | null {
+  if (application === undefined) {
+    return `Cloudonix has no voice application with the name ${name}. Clear the name in the configuration and save it: an application is made.`;
+  }
+  if (application.url !== url) {
+    return `The voice application ${name} at Cloudonix calls another address, which is not changed here. Set its URL to ${url} there, or name another application in the configuration.`;
+  }
+  if (!key) {
+    return `The key of the voice application ${name} is not known, so that its calls would be refused. Enter it in the configuration.`;
+  }
+  return null;
+}
+
+async function attach(
+  client: CloudonixClient,
+  options: Asking & { address: string; application: VoiceApplication },
+): Promise<{ ok: boolean; message: string | null }> {
+  const { credentials, address, application, signal } = options;
+  const all = await listDnids(client, options);
+  const forms = formsOf(address);
+  const known = all.filter(({ source }) => forms.includes(source));
+  const elsewhere = known.find((each) => !belongsTo(each, application));
+  if (elsewhere !== undefined) {
+    return refusal(
+      'Another voice application at Cloudonix receives the calls of this number. Remove the number there first.',
+    );
+  }
+  for (const source of forms) {
+    if (known.some((each) => each.source === source)) continue;
+    const part = encodeURIComponent(application.uuid || application.id);
+    const wanted: CloudonixRequest = {
+      ...{ action: 'attach-number', method: 'POST', repeatable: true },
+      path: `/domains/{domain}/applications/${part}/dnids`,
+      json: { source, prefix: false, expression: false, asteriskCompatible: false },
+    };
+    answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+  }
+  return { ok: true, message: null };
+}
+
+/** Removes the number alone: the URL is shared by all numbers of the application. */
+async function detach(
+  client: CloudonixClient,
+  options: Asking & { address: string; application: VoiceApplication | undefined; name: string },
+): Promise<{ ok: boolean; message: string | null }> {
+  const { credentials, address, application, name, signal } = options;
+  if (application === undefined) return { ok: true, message: null };
+  const forms = formsOf(address);
+  const ours = (await listDnids(client, options)).filter(
+    (each) => forms.includes(each.source) && belongsTo(each, application),
+  );
+  for (const { id } of ours) {
+    const wanted: CloudonixRequest = {
+      ...{ action: 'detach-number', method: 'DELETE', json: null, repeatable: true },
+      path: `${applicationPath(name)}/dnids/${encodeURIComponent(id)}`,
+    };
+    const answer = await client.send(credentials, wanted, signal);
+    if (answer.status !== NOT_FOUND) answerOf(answer, wanted, z.unknown());
+  }
+  return { ok: true, message: null };
+}
+
+/** A DNID that does not say whose it is, is another's. */
+function belongsTo({ applicationId }: Dnid, { id, uuid }: VoiceApplication): boolean {
+  return applicationId === id || (uuid !== null && uuid !== undefined && applicationId === uuid);
+}
+
+/** With `+` and without; a SIP address is the one form. */
+function formsOf(address: string): string[] {
+  return /^\+\d+$/.test(address) ? [address, address.slice(1)] : [address];
+}
+
+async function listDnids(client: CloudonixClient, asking: Asking): Promise<Dnid[]> {
+  const wanted: CloudonixRequest = {
+    ...{ action: 'list-numbers', method: 'GET', json: null, repeatable: true },
+    path: '/customers/self/domains/{domain}/dnids',
+  };
+  const answer = await client.send(asking.credentials, wanted, asking.signal);
+  const rows = answerOf(answer, wanted, z.array(z.unknown()));
+  return rows.flatMap((row) => dnid.safeParse(row).data ?? []);
+}

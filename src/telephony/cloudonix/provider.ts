@@ -1,0 +1,44 @@
+// Cloudonix as a telephony provider: joins its media, control and webhooks. Source: providers §5, §7.1.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { createCloudonixClient } from './client.ts';
+import { CLOUDONIX_CALL_S_MAX, createCloudonixControl } from './control.ts';
+import { createCloudonixMedia } from './media.ts';
+import { cloudonixWebhook } from './webhook.ts';
+
+export function createCloudonixProvider(options: {
+  clock: Clock;
+  egress?: Egress | undefined;
+  deadlineMs?: number;
+  /** Requests of one domain in ten seconds. Default: Cloudonix' limit. */
+  requestsMax?: number;
+}): HostedProvider {
+  const { requestsMax, ...rest } = options;
+  const client = createCloudonixClient({
+    rest: createRest({ provider: 'cloudonix', ...rest }),
+    clock: options.clock,
+    requestsMax,
+  });
+  return {
+    name: 'cloudonix',
+    capabilities: {
+      answerStyle: 'document',
+      digitsOut: 'tones', // A document with the keys would end the stream.
+      closeEndsCall: true,
+      idempotentDial: false,
+      webhookProof: 'shared-key',
+      digitsIn: true,
+      answeringMachine: false,
+      transfer: ['cold'],
+      transferAwaits: 'acceptance',
+      callS: { max: CLOUDONIX_CALL_S_MAX },
+    },
+    formatAddress: (addressNormalized) => addressNormalized, // As the trunk takes it: `+` and digits, or `sip:`.
+    control: createCloudonixControl(client),
+    webhook: cloudonixWebhook,
+    createMedia: createCloudonixMedia,
+  };
+}

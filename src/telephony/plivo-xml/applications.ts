@@ -1,0 +1,104 @@
+// Our application at Plivo or Vobiz, which receives inbound calls: found again or made, never changed.
+// Source: plivo.com/docs/voice/api/application, docs.vobiz.ai (applications)
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { ApplicationWish } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import type { AccountClient, AccountRequest } from './account-client.ts';
+import { lookUp } from './calls.ts';
+
+const PAGE_SIZE = 20;
+/** Of the list in which ours is looked for: 1,000 applications. */
+const PAGES_MAX = 50;
+
+const id = z.union([z.string().min(1), z.int()]).transform(String);
+const application = z.object({
+  app_id: id,
+  app_name: z.string().nullish(),
+  answer_url: z.string().nullish(),
+});
+const page = z.object({ objects: z.array(application) });
+const made = z.object({ app_id: id });
+
+/** The credentials to store: see `ProviderControl.ensureApplication`. */
+export async function ensureApplication(
+  client: AccountClient,
+  {
+    credentials,
+    wanted,
+    signal,
+  }: { credentials: ProviderCredentials; wanted: ApplicationWish; signal: AbortSignal },
+): Promise<ProviderCredentials | undefined> {
+  if ((client.account(credentials).application_id ?? '') !== '') return undefined;
+  const name = nameOf(wanted);
+  const found = await findOurs(client, { credentials, name, url: wanted.inboundUrl, signal });
+  if (found !== undefined) return { application_id: found };
+  const request: AccountRequest = {
+    action: 'make-application',
+    method: 'POST',
+    path: 'Application/',
+    body: {
+      app_name: name,
+      answer_url: wanted.inboundUrl,
+      answer_method: 'POST',
+      // Otherwise the answer URL receives every hang-up.
+      hangup_url: hangupUrl(wanted.inboundUrl, client.provider),
+      hangup_method: 'POST',
+    },
+    repeatable: false,
+  };
+  const response = await client.send(credentials, request, signal);
+  return { application_id: client.contentOf(response, request, made).app_id };
+}
+
+/** The URL to which an application sends inbound calls; undefined if there is no such application. */
+export async function answerUrlOf(
+  client: AccountClient,
+  {
+    credentials,
+    applicationId,
+    signal,
+  }: { credentials: ProviderCredentials; applicationId: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  const path = `Application/${encodeURIComponent(applicationId)}/`;
+  const schema = z.object({ answer_url: z.string().nullish() });
+  const look = { credentials, action: 'get-application', path, schema, signal };
+  const found = await lookUp(client, look);
+  return found && (found.answer_url ?? '');
+}
+
+/** Of this installation at this address: a gateway that moves makes another one, and leaves this to its numbers. */
+function nameOf({ installationId, inboundUrl }: ApplicationWish): string {
+  const address = createHash('sha256').update(inboundUrl).digest('hex').slice(0, 8);
+  return `patchbay-${installationId}-${address}`;
+}
+
+/** `…/telephony/<provider>/hangup-callback` beside `…/telephony/inbound/run`. */
+function hangupUrl(inboundUrl: string, provider: string): string {
+  return new URL(`../${provider}/hangup-callback`, inboundUrl).href;
+}
+
+async function findOurs(
+  client: AccountClient,
+  {
+    credentials,
+    name,
+    url,
+    signal,
+  }: { credentials: ProviderCredentials; name: string; url: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  for (let index = 0; index < PAGES_MAX; index += 1) {
+    const query = new URLSearchParams({
+      limit: String(PAGE_SIZE),
+      offset: String(index * PAGE_SIZE),
+    });
+    const look = { credentials, action: 'find-application', signal, schema: page };
+    const objects =
+      (await lookUp(client, { ...look, path: `Application/?${query}` }))?.objects ?? [];
+    const ours = objects.find((each) => each.app_name === name && each.answer_url === url);
+    if (ours !== undefined) return ours.app_id;
+    if (objects.length < PAGE_SIZE) return undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,99 @@
+// XML documents for Plivo and Vobiz, and the URL at which they fetch the one of a transfer.
+// Source: plivo.com/docs/voice/xml, docs.vobiz.ai (xml)
+
+import assert from 'node:assert';
+import { z } from 'zod';
+import { parseJson } from '../../std/json.ts';
+import type { WebhookReply } from '../provider/provider.ts';
+import type { RejectReason } from '../provider/terms.ts';
+import { escapeXml } from '../provider/xml.ts';
+
+const DIALABLE = /^(\d{5,15}|sips?:[^\s<>"]{1,200})$/i;
+
+/** Whether a document can dial it: digits with the country code, or a SIP URI. */
+export function isDialable(to: string): boolean {
+  return DIALABLE.test(to);
+}
+
+const sentences: Readonly<Record<RejectReason, string | null>> = {
+  'not-configured': 'This number is not in service. Goodbye.',
+  'no-workflow': 'Nobody is set up to answer this number. Goodbye.',
+  signature: 'This call could not be verified. Goodbye.',
+  error: 'We are sorry, something went wrong on our side. Please call again later.',
+  busy: null,
+  draining: null,
+};
+
+/** Connects the call to our media socket; when that closes the call is hung up. `attributes`: those of one provider. */
+export function streamReply(
+  mediaUrl: string,
+  attributes: Readonly<Record<string, string>>,
+): WebhookReply {
+  const all = {
+    bidirectional: 'true',
+    // Otherwise the document ends at once, and the call with it.
+    keepCallAlive: 'true',
+    audioTrack: 'inbound',
+    contentType: 'audio/x-mulaw;rate=8000',
+    ...attributes,
+  };
+  const text = Object.entries(all).map(([name, value]) => ` ${name}="${escapeXml(value)}"`);
+  return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream><Hangup/>`);
+}
+
+/** A sentence, or the busy tone. */
+export function rejectReply(reason: RejectReason): WebhookReply {
+  const sentence = sentences[reason];
+  if (sentence === null) return xml('<Hangup reason="busy"/>');
+  return xml(`<Speak>${escapeXml(sentence)}</Speak><Hangup/>`);
+}
+
+export function acknowledgement(): WebhookReply {
+  return { status: 200, contentType: 'application/json', body: '{"status":"success"}' };
+}
+
+/** What a transfer dials. */
+interface DialTarget {
+  /** Digits with the country code, or a SIP URI. */
+  to: string;
+  callerId: string;
+  ringS: number;
+}
+
+const TARGET = 'target';
+const RING_S_MAX = 600;
+const dialTarget = z.tuple([
+  z.string().regex(DIALABLE),
+  z.string().max(100),
+  z.int().min(1).max(RING_S_MAX),
+]);
+
+/** `documentUrl` with the target in its query, in characters that no one encodes: signatures cover the URL as it was
+ *  sent. */
+export function transferUrl(documentUrl: string, { to, callerId, ringS }: DialTarget): string {
+  assert(/^https?:\/\/[^?#]+$/.test(documentUrl), 'a URL without a query');
+  const ring = Math.min(RING_S_MAX, Math.max(1, Math.round(ringS)));
+  const facts = JSON.stringify([to, callerId.replace(/^\+/, ''), ring]);
+  return `${documentUrl}?${TARGET}=${Buffer.from(facts).toString('base64url')}`;
+}
+
+/** The document of the transfer that `url` names; undefined if it names none. The call ends with the new leg. */
+export function transferReply(url: string): WebhookReply | undefined {
+  const query = URL.canParse(url) ? new URL(url).searchParams.get(TARGET) : null;
+  if (query === null) return undefined;
+  const facts = parseJson(Buffer.from(query, 'base64url').toString());
+  const target = dialTarget.safeParse(facts);
+  if (!target.success) return undefined;
+  const [to, callerId, ringS] = target.data;
+  const noun = /^sips?:/i.test(to) ? 'User' : 'Number';
+  const attributes = `callerId="${escapeXml(callerId)}" timeout="${ringS}"`;
+  return xml(`<Dial ${attributes}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
+}
+
+function xml(verbs: string): WebhookReply {
+  return {
+    status: 200,
+    contentType: 'application/xml; charset=utf-8',
+    body: `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`,
+  };
+}

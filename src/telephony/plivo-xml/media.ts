@@ -1,0 +1,217 @@
+// Audio streams of Plivo and Vobiz: encodes and decodes the JSON messages of a bidirectional stream. It translates and
+// never acts; the use of checkpoints is pipeline/speak/playout's. There is no last message: the socket closes.
+// Source: plivo.com/docs/voice/xml/stream, docs.vobiz.ai (stream events)
+
+import assert from 'node:assert';
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { parseJson } from '../../std/json.ts';
+import type { MediaProtocol } from '../provider/media-protocol.ts';
+import type { MediaListener, MediaTraits } from '../provider/media-session.ts';
+
+/** Payload bytes of one message. 160 to 640 come; more than this is not telephone audio. */
+const PAYLOAD_BYTES_MAX = 48 * 1024;
+/** One second of audio: the initial size of the buffer. */
+const PAYLOAD_BYTES_USUAL = 16_000;
+/** Buffer for payloads before encoding, shared by all streams. */
+let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
+
+const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** Milliseconds as a string of digits; a number is accepted too. */
+const counter = z.union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()]);
+
+const envelope = z.discriminatedUnion('event', [
+  z.object({
+    event: z.literal('start'),
+    start: z.object({
+      callId: id,
+      streamId: id,
+      mediaFormat: z.object({
+        encoding: z.string().max(64),
+        sampleRate: z.union([z.int(), z.string().max(16)]),
+      }),
+    }),
+  }),
+  z.object({
+    event: z.literal('media'),
+    streamId: id.optional(),
+    media: z.object({
+      track: z.enum(['inbound', 'outbound']).default('inbound'),
+      timestamp: counter.optional(),
+      payload: z.string(),
+    }),
+  }),
+  z.object({
+    event: z.literal('dtmf'),
+    streamId: id.optional(),
+    dtmf: z.object({ digit: z.string().regex(/^[0-9A-D*#]$/) }),
+  }),
+  z.object({
+    event: z.literal('playedStream'),
+    streamId: id.optional(),
+    name: z.string().max(255),
+  }),
+  z.object({ event: z.literal('clearedAudio'), streamId: id.optional() }),
+  z.object({ event: z.literal('stop'), streamId: id.optional() }),
+]);
+const anyEvent = z.object({ event: z.string() });
+const knownEvents = new Set(['start', 'media', 'dtmf', 'playedStream', 'clearedAudio', 'stop']);
+type Envelope = z.infer<typeof envelope>;
+type Start = Extract<Envelope, { event: 'start' }>['start'];
+type Media = Extract<Envelope, { event: 'media' }>['media'];
+
+export interface StreamMediaOptions {
+  provider: 'plivo' | 'vobiz';
+  /** Byte order of linear audio that comes. What goes out is little endian at both. */
+  linearIn: 'little-endian' | 'big-endian';
+}
+
+/** One socket's protocol. */
+export function createStreamMedia(options: StreamMediaOptions): MediaProtocol {
+  return new StreamMedia(options);
+}
+
+/** A clear takes effect at once, and checkpoints come late if much is sent ahead. */
+const TRAITS: MediaTraits = {
+  marks: true,
+  leadMs: { aim: 60, max: 160, step: 80 },
+};
+
+/** By encoding and rate. */
+const codecs: Readonly<Record<string, string>> = {
+  'audio/x-mulaw/8000': 'PCMU',
+  'audio/x-l16/8000': 'L16',
+  'audio/x-l16/16000': 'L16/16000',
+};
+
+class StreamMedia implements MediaProtocol {
+  readonly traits = TRAITS;
+  readonly #options: StreamMediaOptions;
+  /** Undefined until `start`. */
+  #streamId: string | undefined;
+  #isSwapped = false;
+  /** The first timestamp: Plivo's are wall clock times. */
+  #firstMs: number | undefined;
+  /** Prepared text around the changing parts of messages. */
+  #audioHead = '';
+  #markHead = '';
+  #clear = '';
+
+  constructor(options: StreamMediaOptions) {
+    this.#options = options;
+  }
+
+  decodeText(message: string, listener: MediaListener): void {
+    const json = parseJson(message);
+    const known = envelope.safeParse(json);
+    if (known.success) {
+      this.#accept(known.data, listener, message.length);
+      return;
+    }
+    const event = anyEvent.safeParse(json);
+    if (!event.success || knownEvents.has(event.data.event)) {
+      throw this.#malformed(message.length, known.error);
+    } // An event of a later version of the protocol is ignored.
+  }
+
+  decodeBinary(message: Uint8Array): void {
+    throw this.#malformed(message.length);
+  }
+
+  encodeAudio(payload: Uint8Array): string {
+    assert(this.#audioHead !== '', 'audio before the stream has started');
+    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
+    outgoing.set(payload);
+    return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
+  }
+
+  encodeMark(name: string): string {
+    assert(this.#markHead !== '', 'a checkpoint before the stream has started');
+    return `${this.#markHead}${JSON.stringify(name)}}`;
+  }
+
+  encodeClear(): string {
+    assert(this.#clear !== '', 'a clear before the stream has started');
+    return this.#clear;
+  }
+
+  #accept(message: Envelope, listener: MediaListener, bytes: number): void {
+    if (message.event === 'start') {
+      if (this.#streamId !== undefined) throw this.#malformed(bytes);
+      this.#start(message.start, listener);
+      return;
+    }
+    // Vobiz may send audio before the start. It belongs to no stream yet, and the session drops it.
+    const isOther = message.streamId !== undefined && message.streamId !== this.#streamId;
+    if (isOther && this.#streamId !== undefined) throw this.#malformed(bytes);
+    switch (message.event) {
+      case 'media':
+        this.#audio(message.media, listener, bytes);
+        break;
+      case 'dtmf':
+        listener.onEvent({ type: 'digit', digit: message.dtmf.digit });
+        break;
+      case 'playedStream':
+        listener.onEvent({ type: 'mark', name: message.name, outcome: 'played' });
+        break;
+      case 'clearedAudio': // The session has reported the marks behind it as dropped already.
+        break;
+      case 'stop':
+        listener.onEvent({ type: 'closed', reason: 'ended' });
+        break;
+    }
+  }
+
+  #audio(media: Media, listener: MediaListener, bytes: number): void {
+    if (media.track !== 'inbound') return;
+    const payload = decodeBase64(media.payload);
+    if (payload === undefined) throw this.#malformed(bytes);
+    if (payload.length === 0 || this.#streamId === undefined) return;
+    if (this.#isSwapped) swapBytes(payload);
+    listener.onAudio(payload, this.#timeOf(media.timestamp));
+  }
+
+  /** Milliseconds since the first audio; NaN without a timestamp. */
+  #timeOf(timestamp: string | number | undefined): number {
+    if (timestamp === undefined) return Number.NaN;
+    const ms = Number(timestamp);
+    this.#firstMs ??= ms;
+    return ms - this.#firstMs;
+  }
+
+  #start({ callId, streamId, mediaFormat }: Start, listener: MediaListener): void {
+    const { encoding, sampleRate } = mediaFormat;
+    const codec = codecs[`${encoding}/${sampleRate}`];
+    if (codec === undefined) {
+      throw new GatewayError('MEDIA_CODEC', { encoding: `${encoding}/${sampleRate}` });
+    }
+    this.#streamId = streamId;
+    this.#isSwapped = codec !== 'PCMU' && this.#options.linearIn === 'big-endian';
+    const format = `"contentType":"${encoding}","sampleRate":${sampleRate}`;
+    this.#audioHead = `{"event":"playAudio","media":{${format},"payload":"`;
+    this.#markHead = `{"event":"checkpoint","streamId":"${streamId}","name":`;
+    this.#clear = `{"event":"clearAudio","streamId":"${streamId}"}`;
+    const start = { callId, streamId, codecIn: codec, codecOut: codec, parameters: {} };
+    listener.onEvent({ type: 'started', start });
+  }
+
+  #malformed(bytes: number, cause?: unknown): GatewayError {
+    const { provider } = this.#options;
+    return new GatewayError('MEDIA_MALFORMED', { provider, bytes }, cause);
+  }
+}
+
+/** Undefined if `text` is not entirely base64, or longer than a message allows. */
+function decodeBase64(text: string): Buffer | undefined {
+  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
+  const bytes = (text.length / 4) * 3 - padding;
+  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
+  // Node skips characters outside the alphabet, so the result has fewer bytes.
+  const payload = Buffer.from(text, 'base64');
+  return payload.length === bytes ? payload : undefined;
+}
+
+/** In place. Half a sample at the end stays. */
+function swapBytes(payload: Buffer): void {
+  payload.subarray(0, payload.length - (payload.length % 2)).swap16();
+}

@@ -1,0 +1,36 @@
+// Plivo as a telephony provider: joins its media, control and webhooks. Source: providers' capability
+// table.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import type { Clock } from '../../std/clock.ts';
+import { createStreamMedia } from '../plivo-xml/media.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { createPlivoControl, PLIVO_CALL_S_MAX } from './control.ts';
+import { plivoWebhook } from './webhook.ts';
+
+export function createPlivoProvider(options: {
+  clock: Clock;
+  egress?: Egress | undefined;
+  deadlineMs?: number;
+}): HostedProvider {
+  return {
+    name: 'plivo',
+    capabilities: {
+      answerStyle: 'document',
+      digitsOut: 'request',
+      closeEndsCall: true,
+      idempotentDial: false,
+      webhookProof: 'full',
+      digitsIn: true,
+      answeringMachine: true,
+      transfer: ['cold'],
+      transferAwaits: 'acceptance',
+      callS: { max: PLIVO_CALL_S_MAX },
+    },
+    formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
+    control: createPlivoControl(createRest({ provider: 'plivo', ...options })),
+    webhook: plivoWebhook,
+    createMedia: () => createStreamMedia({ provider: 'plivo', linearIn: 'little-endian' }),
+  };
+}

@@ -1,0 +1,208 @@
+// Telnyx' calls over Call Control: place, connect, end, transfer, keys, read. Source: developers.telnyx.com, Call
+// Control API v2; providers §2.1, §2.2, §2.6.
+
+import { z } from 'zod';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { AnswerRequest, DialRequest, ProviderControl } from '../provider/provider.ts';
+import type { ProviderCredentials, RejectReason } from '../provider/terms.ts';
+import { ensureApplication } from './application.ts';
+import {
+  checkedCredentials,
+  dataOf,
+  isCallGone,
+  type TelnyxClient,
+  type TelnyxRequest,
+} from './client.ts';
+import type { TelnyxConfig } from './config.ts';
+import { createTelnyxNumbers } from './numbers.ts';
+import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-settings.ts';
+
+/** Telnyx' own limits, in seconds. */
+const RING_S = { min: 5, max: 600 };
+const CALL_S_MIN = 30;
+export const TELNYX_CALL_S_MAX = 14_400;
+/** Active calls that are searched for one; more than accounts have. */
+const ACTIVE_MAX = 250;
+
+const DIALABLE = /^(\+\d{8,15}|sips?:\S+)$/i;
+
+const placed = z.object({
+  call_control_id: z.string().min(1),
+  call_leg_id: z.string().optional(),
+  call_session_id: z.string().optional(),
+});
+const call = z.object({ is_alive: z.boolean(), call_duration: z.number().nonnegative().nullish() });
+const active = z.array(
+  z.object({ call_control_id: z.string(), client_state: z.string().nullish() }),
+);
+
+export function createTelnyxControl(client: TelnyxClient): ProviderControl {
+  return {
+    ...createTelnyxNumbers(client),
+
+    async dial(credentials, request, signal) {
+      const body = dialBody(request, checkedCredentials(credentials));
+      const wanted = {
+        action: 'dial',
+        method: 'POST',
+        path: 'calls',
+        body,
+        repeatable: false,
+      } as const;
+      const answer = dataOf(await client.send(credentials, wanted, signal), wanted, placed);
+      const { call_control_id: callId, call_leg_id, call_session_id } = answer;
+      return {
+        callId,
+        metadata: {
+          call_id: callId,
+          ...(call_leg_id && { call_leg_id }),
+          ...(call_session_id && { call_session_id }),
+        },
+      };
+    },
+
+    async hangUp(credentials, callId, signal) {
+      const wanted = command(callId, 'hangup', {}, 'hang-up');
+      const answer = await client.send(credentials, wanted, signal);
+      if (!isCallGone(answer)) dataOf(answer, wanted, z.unknown());
+    },
+
+    async transfer(credentials, callId, target, signal) {
+      if (!DIALABLE.test(target.to)) {
+        const reason = 'neither a number with its country code nor a SIP address';
+        throw new GatewayError('PROVIDER_DESTINATION', { provider: 'telnyx', reason });
+      }
+      const { to, callerId: from } = target;
+      const body = { to, from, timeout_secs: within(target.ringS, RING_S) };
+      const wanted = { ...command(callId, 'transfer', body), repeatable: false };
+      dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+
+    async sendDigits(credentials, callId, digits, signal) {
+      const wanted = {
+        ...command(callId, 'send_dtmf', { digits }, 'send-digits'),
+        repeatable: false,
+      };
+      dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+
+    /** Telnyx says only whether the call is up; of a ringing one too. */
+    async getCall(credentials, callId, signal) {
+      const path = `calls/${encodeURIComponent(callId)}`;
+      const wanted = { action: 'get-call', method: 'GET', path, repeatable: true } as const;
+      const answer = await client.send(credentials, wanted, signal);
+      if (isCallGone(answer)) return undefined;
+      const { is_alive: isAlive, call_duration: durationS } = dataOf(answer, wanted, call);
+      return isAlive
+        ? { status: 'in-progress', durationS: null, answeredBy: null }
+        : { status: 'completed', durationS: durationS ?? null, answeredBy: null };
+    },
+
+    /** Only calls that are up are listed: what is not found may have ended. */
+    async findCalls(credentials, { runId }, signal) {
+      const { connection_id: connectionId } = checkedCredentials(credentials);
+      if (!connectionId) return undefined;
+      const query = new URLSearchParams([['page[limit]', String(ACTIVE_MAX)]]);
+      const path = `connections/${encodeURIComponent(connectionId)}/active_calls?${query}`;
+      const wanted = { action: 'find-calls', method: 'GET', path, repeatable: true } as const;
+      const calls = dataOf(await client.send(credentials, wanted, signal), wanted, active);
+      const state = clientState(runId);
+      const found = calls.filter(({ client_state }) => client_state === state);
+      if (found.length === 0) return undefined;
+      return found.map(({ call_control_id: callId }) => ({ callId, status: 'in-progress' }));
+    },
+
+    ensureApplication: (credentials, wish, signal) =>
+      ensureApplication(client, { credentials, wish, signal }),
+  };
+}
+
+/** Connects an inbound call, or one of ours that was answered, to our media. Telnyx carries out the first of equal
+ *  commands: a repeated one changes nothing. */
+export async function connectCall(
+  client: TelnyxClient,
+  request: AnswerRequest,
+  { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
+): Promise<void> {
+  const { callId, runId, direction, mediaUrl, statusUrl } = request;
+  const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
+  const wanted =
+    direction === 'inbound'
+      ? command(
+          callId,
+          'answer',
+          {
+            ...settings,
+            ...SILENCE_WHEN_IDLE,
+            command_id: `answer-${runId}`,
+            webhook_url: statusUrl,
+            webhook_url_method: 'POST',
+          },
+          'answer',
+        )
+      : command(
+          callId,
+          'streaming_start',
+          { ...settings, command_id: `stream-${runId}` },
+          'answer',
+        );
+  const answer = await client.send(credentials, wanted, signal);
+  if (!isCallGone(answer)) dataOf(answer, wanted, z.unknown());
+}
+
+/** Refuses an inbound call. One that was answered already is hung up. */
+export async function rejectCall(
+  client: TelnyxClient,
+  { callId, reason }: { callId: string; reason: RejectReason },
+  { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
+): Promise<void> {
+  const isBusy = reason === 'busy' || reason === 'draining';
+  const body = { cause: isBusy ? 'USER_BUSY' : 'CALL_REJECTED', command_id: `reject-${callId}` };
+  const wanted = command(callId, 'reject', body);
+  const answer = await client.send(credentials, wanted, signal);
+  if (isCallGone(answer)) return;
+  try {
+    dataOf(answer, wanted, z.unknown());
+  } catch (error) {
+    if (codeOf(error) !== 'PROVIDER_REFUSED') throw error;
+    const hangUp = command(callId, 'hangup', {}, 'hang-up');
+    const ended = await client.send(credentials, hangUp, signal);
+    if (!isCallGone(ended)) dataOf(ended, hangUp, z.unknown());
+  }
+}
+
+function dialBody(request: DialRequest, config: TelnyxConfig): Record<string, unknown> {
+  const { runId, from, to, statusUrl, ringS, callS } = request;
+  if (!config.connection_id) {
+    const reason = 'the configuration names no call control application: store it again';
+    throw new GatewayError('PROVIDER_REFUSED', { provider: 'telnyx', action: 'dial', reason });
+  }
+  return {
+    connection_id: config.connection_id,
+    to,
+    from: from ?? '',
+    timeout_secs: within(ringS, RING_S),
+    time_limit_secs: within(callS, { min: CALL_S_MIN, max: TELNYX_CALL_S_MAX }),
+    webhook_url: statusUrl,
+    webhook_url_method: 'POST',
+    client_state: clientState(runId),
+    command_id: `dial-${runId}`,
+    ...SILENCE_WHEN_IDLE,
+    ...(config.amd_enabled && { answering_machine_detection: 'detect' }),
+  };
+}
+
+function command(
+  callId: string,
+  name: string,
+  body: Record<string, unknown>,
+  action = name,
+): TelnyxRequest & { method: 'POST' } {
+  // The id contains colons.
+  const path = `calls/${encodeURIComponent(callId)}/actions/${name}`;
+  return { action, method: 'POST', path, body, repeatable: true };
+}
+
+function within(seconds: number, { min, max }: { min: number; max: number }): number {
+  return Math.min(max, Math.max(min, Math.round(seconds)));
+}

@@ -1,0 +1,181 @@
+// Telnyx' media streaming: encodes and decodes the JSON messages of a bidirectional RTP stream. It translates and never
+// acts. What comes in may have another codec than what goes out. Source: developers.telnyx.com, media streaming over
+// websockets; providers §2.3.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { parseJson } from '../../std/json.ts';
+import type { MediaProtocol } from '../provider/media-protocol.ts';
+import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
+
+/** Payload bytes of one message. Telnyx sends 160; more than this is not telephone audio. */
+const PAYLOAD_BYTES_MAX = 48 * 1024;
+/** One second of audio: the initial size of the buffer. */
+const PAYLOAD_BYTES_USUAL = 8_000;
+/** Buffer for payloads before encoding, shared by all streams. */
+let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
+
+/** By Telnyx' name and clock rate. G.722 has a clock of 8 kHz by RFC 3551, and 16 kHz of audio. */
+const codecsIn: ReadonlyMap<string, string> = new Map([
+  ['PCMU/8000', 'PCMU'],
+  ['PCMA/8000', 'PCMA'],
+  ['G722/8000', 'G722'],
+  ['G722/16000', 'G722'],
+]);
+
+const id = z.string().min(1).max(255);
+/** Counters are strings of digits; a number is accepted too. */
+const counter = z.union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()]);
+
+const envelope = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('connected') }),
+  z.object({
+    event: z.literal('start'),
+    stream_id: id,
+    start: z.object({
+      call_control_id: id,
+      media_format: z.object({
+        encoding: z.string().max(64),
+        sample_rate: z.union([z.int(), z.string().max(16)]),
+        channels: z.union([z.int(), z.string().max(16)]).default(1),
+      }),
+      custom_parameters: z.record(z.string(), z.string()).nullish(),
+    }),
+  }),
+  z.object({
+    event: z.literal('media'),
+    stream_id: id,
+    media: z.object({
+      track: z.enum(['inbound', 'outbound']).default('inbound'),
+      timestamp: counter.optional(),
+      payload: z.string(),
+    }),
+  }),
+  z.object({
+    event: z.literal('dtmf'),
+    stream_id: id,
+    dtmf: z.object({ digit: z.string().regex(/^[0-9A-D*#]$/) }),
+  }),
+  z.object({ event: z.literal('mark'), mark: z.object({ name: z.string().max(255) }) }),
+  z.object({ event: z.literal('stop'), stream_id: id.optional() }),
+  z.object({
+    event: z.literal('error'),
+    payload: z.object({ code: z.coerce.string().max(64), title: z.string().max(255).optional() }),
+  }),
+]);
+const anyEvent = z.object({ event: z.string() });
+const knownEvents = new Set(['connected', 'start', 'media', 'dtmf', 'mark', 'stop', 'error']);
+type Envelope = z.infer<typeof envelope>;
+type Start = Extract<Envelope, { event: 'start' }>;
+type Media = Extract<Envelope, { event: 'media' }>['media'];
+
+/** A clear takes effect at once, so a short lead keeps barge-in short. */
+const TRAITS: MediaTraits = { marks: true, leadMs: { aim: 60, max: 160, step: 80 } };
+
+export function createTelnyxMedia(): MediaProtocol {
+  return new TelnyxMedia();
+}
+
+class TelnyxMedia implements MediaProtocol {
+  readonly traits = TRAITS;
+  /** Undefined until `start`. */
+  #streamId: string | undefined;
+
+  decodeText(message: string, listener: MediaListener): void {
+    const json = parseJson(message);
+    const known = envelope.safeParse(json);
+    if (known.success) {
+      this.#accept(known.data, listener, message.length);
+      return;
+    }
+    const event = anyEvent.safeParse(json);
+    if (!event.success || knownEvents.has(event.data.event)) {
+      throw malformed({ bytes: message.length }, known.error);
+    } // An event of a later version of the protocol is ignored.
+  }
+
+  decodeBinary(message: Uint8Array, _listener: AudioListener): void {
+    throw malformed({ bytes: message.length });
+  }
+
+  encodeAudio(payload: Uint8Array): string {
+    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
+    outgoing.set(payload);
+    const base64 = outgoing.toString('base64', 0, payload.length);
+    return `{"event":"media","media":{"payload":"${base64}"}}`;
+  }
+
+  encodeMark(name: string): string {
+    return JSON.stringify({ event: 'mark', mark: { name } });
+  }
+
+  encodeClear(): string {
+    return '{"event":"clear"}';
+  }
+
+  #accept(message: Envelope, listener: MediaListener, bytes: number): void {
+    switch (message.event) {
+      case 'connected':
+        break;
+      case 'start':
+        this.#start(message, listener, bytes);
+        break;
+      case 'media':
+        if (message.stream_id !== this.#streamId) throw malformed({ bytes });
+        this.#audio(message.media, listener, bytes);
+        break;
+      case 'dtmf':
+        if (message.stream_id !== this.#streamId) throw malformed({ bytes });
+        listener.onEvent({ type: 'digit', digit: message.dtmf.digit });
+        break;
+      case 'mark':
+        listener.onEvent({ type: 'mark', name: message.mark.name, outcome: 'played' });
+        break;
+      case 'stop':
+        listener.onEvent({ type: 'closed', reason: 'ended' });
+        break;
+      case 'error':
+        // Telnyx could not use what we sent.
+        throw malformed({ bytes, telnyxError: message.payload.code });
+    }
+  }
+
+  #audio(media: Media, listener: MediaListener, bytes: number): void {
+    if (media.track !== 'inbound') return;
+    const payload = decodeBase64(media.payload);
+    if (payload === undefined) throw malformed({ bytes });
+    if (payload.length === 0) return;
+    const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
+    listener.onAudio(payload, timestampMs);
+  }
+
+  #start({ start, stream_id: streamId }: Start, listener: MediaListener, bytes: number): void {
+    if (this.#streamId !== undefined) throw malformed({ bytes });
+    const { encoding, sample_rate: rate, channels } = start.media_format;
+    const codecIn = codecsIn.get(`${encoding.toUpperCase()}/${rate}`);
+    if (codecIn === undefined || Number(channels) !== 1) {
+      throw new GatewayError('MEDIA_CODEC', { encoding: `${encoding}/${rate}/${channels}` });
+    }
+    this.#streamId = streamId;
+    const ids = { callId: start.call_control_id, streamId };
+    const parameters = start.custom_parameters ?? {};
+    listener.onEvent({
+      type: 'started',
+      start: { ...ids, codecIn, codecOut: 'PCMU', parameters },
+    });
+  }
+}
+
+/** Undefined if `text` is not entirely base64, or longer than a message allows. */
+function decodeBase64(text: string): Uint8Array | undefined {
+  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
+  const bytes = (text.length / 4) * 3 - padding;
+  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
+  // Node skips characters outside the alphabet, so the result has fewer bytes.
+  const payload = Buffer.from(text, 'base64');
+  return payload.length === bytes ? payload : undefined;
+}
+
+function malformed(facts: { bytes: number; telnyxError?: string }, cause?: unknown): GatewayError {
+  return new GatewayError('MEDIA_MALFORMED', { provider: 'telnyx', ...facts }, cause);
+}

@@ -1,0 +1,109 @@
+// The account's phone numbers: whether it owns one, and the application that gets its calls. Source: providers §2.7.
+
+import { z } from 'zod';
+import type { ProviderControl } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import { applicationFault, readApplication } from './application.ts';
+import { checkedCredentials, dataOf, type TelnyxClient } from './client.ts';
+
+/** The filter has one number, so more than a few cannot match. */
+const PAGE_SIZE = 20;
+
+const numbers = z.array(
+  z.object({
+    id: z.coerce.string().min(1),
+    phone_number: z.string(),
+    connection_id: z.coerce.string().nullish(),
+    connection_name: z.string().nullish(),
+  }),
+);
+type OwnedNumber = z.infer<typeof numbers>[number];
+
+interface Asking {
+  credentials: ProviderCredentials;
+  signal: AbortSignal;
+}
+
+export function createTelnyxNumbers(
+  client: TelnyxClient,
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+  return {
+    async ownsNumber(credentials, address, signal) {
+      if (!address.startsWith('+')) return undefined;
+      return (await find(client, address, { credentials, signal })) !== undefined;
+    },
+
+    async configureInbound(credentials, address, url, signal) {
+      if (!address.startsWith('+')) return refusal('Telnyx routes phone numbers here, not SIP.');
+      const asking = { credentials, signal };
+      const ours = checkedCredentials(credentials).connection_id;
+      if (!ours) return refusal('The configuration names no call control application.');
+      const number = await find(client, address, asking);
+      if (number === undefined) return refusal('The Telnyx account does not own this number.');
+      if (url !== null) return attach(client, { number, ours, url, ...asking });
+      // The application's URL stays: other numbers use it.
+      if (number.connection_id === ours) await assign(client, { number, ours: '', ...asking });
+      return DONE;
+    },
+  };
+}
+
+const DONE = { ok: true, message: null } as const;
+
+async function attach(
+  client: TelnyxClient,
+  { number, ours, url, ...asking }: Asking & { number: OwnedNumber; ours: string; url: string },
+): Promise<{ ok: boolean; message: string | null }> {
+  const current = number.connection_id || null;
+  if (current !== null && current !== ours) {
+    const name = number.connection_name ?? current;
+    return refusal(
+      `The number belongs to ${name} at Telnyx, which gets its calls. Remove it there.`,
+    );
+  }
+  const application = await readApplication(client, ours, asking);
+  if (application === undefined) {
+    return refusal(`The Telnyx account has no call control application ${ours}.`);
+  }
+  const fault = applicationFault(application, url);
+  if (fault !== undefined) return refusal(fault);
+  if (current !== ours) await assign(client, { number, ours, ...asking });
+  return DONE;
+}
+
+function refusal(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+async function find(
+  client: TelnyxClient,
+  address: string,
+  { credentials, signal }: Asking,
+): Promise<OwnedNumber | undefined> {
+  const query = new URLSearchParams([
+    ['filter[phone_number]', address],
+    ['page[size]', String(PAGE_SIZE)],
+  ]);
+  const path = `phone_numbers?${query}`;
+  const wanted = { action: 'find-number', method: 'GET', path, repeatable: true } as const;
+  const answer = dataOf(await client.send(credentials, wanted, signal), wanted, numbers);
+  // The filter matches parts of numbers too.
+  return answer.find(({ phone_number }) => phone_number === address);
+}
+
+/** An empty `ours` takes the number from its application. */
+async function assign(
+  client: TelnyxClient,
+  { number, ours, credentials, signal }: Asking & { number: OwnedNumber; ours: string },
+): Promise<void> {
+  const path = `phone_numbers/${encodeURIComponent(number.id)}`;
+  const body = { connection_id: ours };
+  const wanted = {
+    action: 'configure-inbound',
+    method: 'PATCH',
+    path,
+    body,
+    repeatable: true,
+  } as const;
+  dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+}

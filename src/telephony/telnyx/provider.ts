@@ -1,0 +1,37 @@
+// Telnyx as a telephony provider, over Call Control: joins its media, control and webhooks. Source: providers §2, §7.1.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { createTelnyxClient } from './client.ts';
+import { createTelnyxControl, TELNYX_CALL_S_MAX } from './control.ts';
+import { createTelnyxMedia } from './media.ts';
+import { createTelnyxWebhook } from './webhook.ts';
+
+export function createTelnyxProvider(options: {
+  clock: Clock;
+  egress?: Egress | undefined;
+  deadlineMs?: number;
+}): HostedProvider {
+  const client = createTelnyxClient(createRest({ provider: 'telnyx', ...options }));
+  return {
+    name: 'telnyx',
+    capabilities: {
+      answerStyle: 'command',
+      digitsOut: 'request',
+      closeEndsCall: false,
+      idempotentDial: true,
+      webhookProof: 'full',
+      digitsIn: true,
+      answeringMachine: true,
+      transfer: ['cold'],
+      transferAwaits: 'acceptance',
+      callS: { max: TELNYX_CALL_S_MAX },
+    },
+    formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: unchanged.
+    control: createTelnyxControl(client),
+    webhook: createTelnyxWebhook(client),
+    createMedia: createTelnyxMedia,
+  };
+}

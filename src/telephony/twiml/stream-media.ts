@@ -1,0 +1,231 @@
+// Twilio's media streams, which other providers use too (`StreamDialect`): encodes and decodes the JSON messages of a
+// bidirectional stream. It translates and never acts; the use of marks is pipeline/speak/playout's.
+// Source: twilio.com/docs/voice/media-streams/websocket-messages
+
+import assert from 'node:assert';
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import { parseJson } from '../../std/json.ts';
+import type { MediaProtocol } from '../provider/media-protocol.ts';
+import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
+import { MEDIA_PAYLOAD_BYTES_MAX, MediaMessageReader } from './media-message-reader.ts';
+import { MediaMessageWriter } from './media-message-writer.ts';
+
+/** One second of audio: the initial size of the buffer. */
+const PAYLOAD_BYTES_USUAL = 8_000;
+/** Buffer for payloads before encoding, shared by all streams. */
+let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
+
+const sid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** Counters are strings of digits; a number is accepted too. */
+const counter = z.union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()]);
+
+const startFacts = z.object({
+  streamSid: sid.optional(),
+  callSid: sid.optional(),
+  session: sid.optional(),
+  mediaFormat: z
+    .object({
+      encoding: z.string().max(64),
+      sampleRate: z.union([z.int(), z.string().max(16)]),
+      channels: z.union([z.int(), z.string().max(16)]),
+    })
+    .optional(),
+  customParameters: z.record(z.string(), z.string()).default({}),
+});
+
+const envelope = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('connected') }),
+  z.object({ event: z.literal('start'), streamSid: sid.optional(), start: startFacts }),
+  z.object({
+    event: z.literal('media'),
+    streamSid: sid.optional(),
+    media: z.object({
+      track: z.enum(['inbound', 'outbound']).default('inbound'),
+      timestamp: counter.optional(),
+      payload: z.string(),
+    }),
+  }),
+  z.object({
+    event: z.literal('dtmf'),
+    streamSid: sid.optional(),
+    dtmf: z.object({ digit: z.string().regex(/^[0-9A-D*#]$/) }),
+  }),
+  z.object({
+    event: z.literal('mark'),
+    streamSid: sid.optional(),
+    mark: z.object({ name: z.string().max(255) }),
+  }),
+  z.object({ event: z.literal('stop'), streamSid: sid.optional() }),
+]);
+const anyEvent = z.object({ event: z.string() });
+const knownEvents = new Set(['connected', 'start', 'media', 'dtmf', 'mark', 'stop']);
+type Envelope = z.infer<typeof envelope>;
+type Start = Extract<Envelope, { event: 'start' }>;
+
+/** The differences between providers that use these messages. */
+export interface StreamDialect {
+  provider: ProviderName;
+  /** The field of `start` with the id of the call that the provider's REST interface has. */
+  callIdField: 'callSid' | 'session';
+  /** Whether every message names the stream, and `start` its audio format. If not, a message without a stream is of the
+   *  socket's only one, and a format that is not named is mu-law at 8 kHz. */
+  isComplete: boolean;
+}
+
+const FORMAT = { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 };
+
+/** One socket's protocol. Audio messages in the fixed form are decoded from the bytes; any other goes through
+ *  JSON and the schema, with the same result. */
+export function createStreamMedia(dialect: StreamDialect): MediaProtocol {
+  return new StreamMedia(dialect);
+}
+
+/** A clear takes effect at once, so a short lead keeps barge-in short. */
+const TRAITS: MediaTraits = {
+  marks: true,
+  leadMs: { aim: 60, max: 160, step: 80 },
+};
+
+class StreamMedia implements MediaProtocol {
+  readonly traits = TRAITS;
+  readonly #dialect: StreamDialect;
+  /** Undefined until `start`; so is the reader of its audio messages. */
+  #streamSid: string | undefined;
+  #audioMessages: MediaMessageReader | undefined;
+  #audioText: MediaMessageWriter | undefined;
+  /** Prepared text around the changing parts of messages, with this stream's id in it. */
+  #audioHead = '';
+  #markHead = '';
+  #clear = '';
+
+  constructor(dialect: StreamDialect) {
+    this.#dialect = dialect;
+  }
+
+  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
+    return this.#audioMessages?.read(bytes, from, end, listener) ?? false;
+  }
+
+  decodeText(message: string, listener: MediaListener): void {
+    const json = parseJson(message);
+    const known = envelope.safeParse(json);
+    if (known.success) {
+      this.#accept(known.data, listener, message.length);
+      return;
+    }
+    const event = anyEvent.safeParse(json);
+    if (!event.success || knownEvents.has(event.data.event)) {
+      throw this.#malformed(message.length, known.error);
+    } // An event of a later version of the protocol is ignored.
+  }
+
+  decodeBinary(message: Uint8Array): void {
+    throw this.#malformed(message.length);
+  }
+
+  encodeAudio(payload: Uint8Array): string {
+    assert(this.#audioHead !== '', 'audio before the stream has started');
+    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
+    outgoing.set(payload);
+    return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
+  }
+
+  encodeAscii(payload: Uint8Array): Uint8Array {
+    assert(this.#audioText !== undefined, 'audio before the stream has started');
+    return this.#audioText.write(payload);
+  }
+
+  encodeMark(name: string): string {
+    assert(this.#markHead !== '', 'a mark before the stream has started');
+    return `${this.#markHead}${JSON.stringify(name)}}}`;
+  }
+
+  encodeClear(): string {
+    assert(this.#clear !== '', 'a clear before the stream has started');
+    return this.#clear;
+  }
+
+  #accept(message: Envelope, listener: MediaListener, bytes: number): void {
+    if (message.event === 'connected') return;
+    if (message.event === 'start') {
+      if (this.#streamSid !== undefined) throw this.#malformed(bytes);
+      this.#start(message, listener, bytes);
+      return;
+    }
+    if (!this.#isOurs(message.streamSid)) throw this.#malformed(bytes);
+    switch (message.event) {
+      case 'media':
+        this.#audio(message.media, listener, bytes);
+        break;
+      case 'dtmf':
+        listener.onEvent({ type: 'digit', digit: message.dtmf.digit });
+        break;
+      case 'mark':
+        listener.onEvent({ type: 'mark', name: message.mark.name, outcome: 'played' });
+        break;
+      case 'stop':
+        listener.onEvent({ type: 'closed', reason: 'ended' });
+        break;
+    }
+  }
+
+  #audio(
+    media: Extract<Envelope, { event: 'media' }>['media'],
+    listener: MediaListener,
+    bytes: number,
+  ): void {
+    if (media.track !== 'inbound') return;
+    const payload = decodeBase64(media.payload);
+    if (payload === undefined) throw this.#malformed(bytes);
+    if (payload.length === 0) return;
+    const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
+    listener.onAudio(payload, timestampMs);
+  }
+
+  /** Whether a message after `start` belongs to the stream. */
+  #isOurs(streamSid: string | undefined): boolean {
+    const isUnnamed = streamSid === undefined && !this.#dialect.isComplete;
+    return this.#streamSid !== undefined && (isUnnamed || streamSid === this.#streamSid);
+  }
+
+  #start(message: Start, listener: MediaListener, bytes: number): void {
+    const { callIdField, isComplete } = this.#dialect;
+    const { start } = message;
+    const format = start.mediaFormat ?? (isComplete ? undefined : FORMAT);
+    const streamSid = message.streamSid ?? (isComplete ? undefined : start.streamSid);
+    const callId = start[callIdField];
+    if (format === undefined || streamSid === undefined || callId === undefined) {
+      throw this.#malformed(bytes);
+    }
+    const { encoding, sampleRate, channels } = format;
+    if (encoding !== 'audio/x-mulaw' || Number(sampleRate) !== 8_000 || Number(channels) !== 1) {
+      throw new GatewayError('MEDIA_CODEC', { encoding: `${encoding}/${sampleRate}/${channels}` });
+    }
+    this.#streamSid = streamSid;
+    this.#audioMessages = new MediaMessageReader(streamSid);
+    this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
+    this.#audioText = new MediaMessageWriter(streamSid);
+    this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
+    this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
+    const codecs = { codecIn: 'PCMU', codecOut: 'PCMU' };
+    const facts = { callId, streamId: streamSid, ...codecs, parameters: start.customParameters };
+    listener.onEvent({ type: 'started', start: facts });
+  }
+
+  #malformed(bytes: number, cause?: unknown): GatewayError {
+    const { provider } = this.#dialect;
+    return new GatewayError('MEDIA_MALFORMED', { provider, bytes }, cause);
+  }
+}
+
+/** Undefined if `text` is not entirely base64, or longer than a message allows. */
+function decodeBase64(text: string): Uint8Array | undefined {
+  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
+  const bytes = (text.length / 4) * 3 - padding;
+  if (text.length % 4 !== 0 || bytes > MEDIA_PAYLOAD_BYTES_MAX) return undefined;
+  // Node skips characters outside the alphabet, so the result has fewer bytes.
+  const payload = Buffer.from(text, 'base64');
+  return payload.length === bytes ? payload : undefined;
+}

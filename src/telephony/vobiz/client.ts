@@ -1,0 +1,20 @@
+// Vobiz's REST interface: Plivo's verbs with other headers. Source: docs.vobiz.ai
+
+import { type AccountClient, createAccountClient } from '../plivo-xml/account-client.ts';
+import type { Rest } from '../provider/rest-client.ts';
+import { type VobizConfig, vobizConfig } from './config.ts';
+
+export function createVobizClient(rest: Rest): AccountClient<VobizConfig> {
+  return createAccountClient(rest, {
+    provider: 'vobiz',
+    schema: vobizConfig,
+    baseUrl: 'https://api.vobiz.ai',
+    version: 'api/v1',
+    headers: ({ auth_id, auth_token }) => ({
+      ['x-auth-id']: auth_id,
+      ['x-auth-token']: auth_token,
+    }),
+    // 402: the balance is too low for a call.
+    capacityStatuses: new Set([402]),
+  });
+}

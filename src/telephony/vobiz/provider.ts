@@ -1,0 +1,36 @@
+// Vobiz as a telephony provider: joins its media, control and webhooks. Documents, fields and streams are Plivo's.
+// Source: providers' capability table.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import type { Clock } from '../../std/clock.ts';
+import { createStreamMedia } from '../plivo-xml/media.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';
+import { vobizWebhook } from './webhook.ts';
+
+export function createVobizProvider(options: {
+  clock: Clock;
+  egress?: Egress | undefined;
+  deadlineMs?: number;
+}): HostedProvider {
+  return {
+    name: 'vobiz',
+    capabilities: {
+      answerStyle: 'document',
+      digitsOut: 'request',
+      closeEndsCall: true,
+      idempotentDial: false,
+      webhookProof: 'url-only',
+      digitsIn: false, // Not documented; a key that is signalled is taken too.
+      answeringMachine: false, // Its result could not be confirmed.
+      transfer: ['cold'],
+      transferAwaits: 'acceptance',
+      callS: { max: VOBIZ_CALL_S_MAX },
+    },
+    formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
+    control: createVobizControl(createRest({ provider: 'vobiz', ...options })),
+    webhook: vobizWebhook,
+    createMedia: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
+  };
+}

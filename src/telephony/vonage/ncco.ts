@@ -1,0 +1,36 @@
+// Call control objects (NCCO) that the gateway writes. A document with an unknown action ends the call without a word.
+// There is no action to hang up and none to give a busy tone: a document has at least one action, and the call ends with
+// the last one.
+// Source: developer.vonage.com/en/voice/voice-api/ncco-reference
+
+/** Samples a second of the media socket, both ways: what a telephone line has. */
+const RATE_HZ = 8_000;
+
+export type Ncco = readonly Record<string, unknown>[];
+
+/** Connects the call to our media socket. The socket's first message gives `callId` back: the socket is a leg of its own,
+ *  with another id. `callS`: Vonage's longest call. */
+export function mediaDocument(mediaUrl: string, callId: string, callS: number): Ncco {
+  const endpoint = {
+    type: 'websocket',
+    uri: mediaUrl,
+    'content-type': `audio/l16;rate=${RATE_HZ}`,
+    headers: { call_uuid: callId },
+  };
+  return [{ action: 'connect', limit: callS, endpoint: [endpoint] }];
+}
+
+export function sayDocument(sentence: string): Ncco {
+  return [{ action: 'talk', text: sentence }];
+}
+
+/** Transfers the caller to `to`, digits or a `sip:` URI; the call ends with that leg. */
+export function dialDocument(target: { to: string; callerId: string; ringS: number }): Ncco {
+  const { to, callerId, ringS } = target;
+  const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to };
+  return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint] }];
+}
+
+export function isSip(address: string): boolean {
+  return /^sips?:/i.test(address);
+}

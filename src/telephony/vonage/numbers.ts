@@ -1,0 +1,180 @@
+// The account's numbers, and the application that receives their calls: all linked numbers share its answer URL. Vonage
+// replaces an application as a whole, so everything that was there is sent back.
+// Source: developer.vonage.com, Numbers API and Application API v2.
+
+import { z } from 'zod';
+import { isObject } from '../../std/json.ts';
+import type { ProviderControl } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import { answerOf, checkedCredentials, type VonageClient, type VonageRequest } from './client.ts';
+
+/** Numbers in one answer. The filter has a whole number, so more than a few cannot match. */
+const PAGE_SIZE = 20;
+const INBOUND_PATH = '/telephony/inbound/run';
+const EVENTS_PATH = '/telephony/vonage/events';
+const FALLBACK_PATH = '/telephony/inbound/fallback';
+
+const page = z.looseObject({
+  numbers: z
+    .array(
+      z.looseObject({ country: z.string(), msisdn: z.string(), app_id: z.string().optional() }),
+    )
+    .default([]),
+});
+type OwnedNumber = z.infer<typeof page>['numbers'][number];
+const updated = z.looseObject({
+  'error-code': z.string().optional(),
+  'error-code-label': z.string().optional(),
+});
+const address = z.looseObject({ address: z.string().optional() });
+const application = z.looseObject({
+  name: z.string(),
+  keys: z.looseObject({ public_key: z.string().optional() }).optional(),
+  privacy: z.unknown().optional(),
+  capabilities: z
+    .looseObject({
+      voice: z
+        .looseObject({ webhooks: z.looseObject({ answer_url: address.optional() }).optional() })
+        .optional(),
+    })
+    .optional(),
+});
+type Application = z.infer<typeof application>;
+
+interface Asking {
+  client: VonageClient;
+  credentials: ProviderCredentials;
+  signal: AbortSignal;
+}
+
+export function createVonageNumbers(
+  client: VonageClient,
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+  return {
+    async ownsNumber(credentials, number, signal) {
+      if (!/^\d+$/.test(number)) return undefined;
+      return (await find({ client, credentials, signal }, number)) !== undefined;
+    },
+
+    async configureInbound(credentials, number, url, signal) {
+      if (!/^\d+$/.test(number)) return refusal('Vonage routes phone numbers here, not SIP.');
+      const asking = { client, credentials, signal };
+      const owned = await find(asking, number);
+      if (owned === undefined) return refusal('The Vonage account does not own this number.');
+      const { application_id: ours } = checkedCredentials(credentials);
+      // The application serves other numbers too: its URL stays.
+      if (url === null) return owned.app_id === ours ? link(asking, owned, null) : done();
+      const refused = await pointApplication(asking, ours, url);
+      if (refused !== undefined) return refusal(refused);
+      return owned.app_id === ours ? done() : link(asking, owned, ours);
+    },
+  };
+}
+
+function done(): { ok: true; message: null } {
+  return { ok: true, message: null };
+}
+
+function refusal(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+async function find(asking: Asking, number: string): Promise<OwnedNumber | undefined> {
+  const query = new URLSearchParams([
+    ['pattern', number],
+    ['search_pattern', '0'],
+    ['size', String(PAGE_SIZE)],
+  ]);
+  const { numbers } = await send(
+    asking,
+    {
+      ...{ action: 'find-number', method: 'GET', api: 'numbers' },
+      ...{ path: `/account/numbers?${query}`, repeatable: true },
+    },
+    page,
+  );
+  // The filter matches beginnings too.
+  return numbers.find(({ msisdn }) => msisdn === number);
+}
+
+/** `applicationId` null: the number belongs to none. */
+async function link(
+  asking: Asking,
+  { country, msisdn }: OwnedNumber,
+  applicationId: string | null,
+): Promise<{ ok: boolean; message: string | null }> {
+  const form = new URLSearchParams([
+    ['country', country],
+    ['msisdn', msisdn],
+    ...(applicationId === null ? [] : [['app_id', applicationId] as [string, string]]),
+  ]);
+  const { 'error-code': code = '200', 'error-code-label': words = '' } = await send(
+    asking,
+    {
+      ...{ action: 'configure-inbound', method: 'POST', api: 'numbers' },
+      ...{ path: '/number/update', form, repeatable: true },
+    },
+    updated,
+  );
+  if (code === '200') return done();
+  return refusal(`Vonage did not link the number: ${code} ${words}`.trim());
+}
+
+/** Points the application's voice webhooks at us. The reason why not, if they belong to another gateway. */
+async function pointApplication(
+  asking: Asking,
+  id: string,
+  url: string,
+): Promise<string | undefined> {
+  const path = `/v2/applications/${encodeURIComponent(id)}`;
+  const read = { action: 'get-application', method: 'GET', api: 'applications', path } as const;
+  const found = await send(asking, { ...read, repeatable: true }, application);
+  const before = found.capabilities?.voice?.webhooks?.answer_url?.address;
+  if (before !== undefined && before !== url && before.endsWith(INBOUND_PATH)) {
+    return `The application sends its calls to another gateway (${new URL(before).host}). Change its answer URL in the Vonage dashboard, or use another application.`;
+  }
+  const body = pointed(found, url);
+  if (isSame(body.capabilities, found.capabilities)) return undefined;
+  const write = { action: 'configure-inbound', method: 'PUT', api: 'applications', path } as const;
+  await send(asking, { ...write, body, repeatable: true }, z.unknown());
+  return undefined;
+}
+
+/** The application with our webhooks, and everything else as it was. */
+function pointed(found: Application, url: string) {
+  const { name, keys, privacy, capabilities } = found;
+  const post = (address: string) => ({ address, http_method: 'POST' });
+  const voice = {
+    ...capabilities?.voice,
+    signed_callbacks: true,
+    webhooks: {
+      ...capabilities?.voice?.webhooks,
+      answer_url: post(url),
+      event_url: post(url.replace(INBOUND_PATH, EVENTS_PATH)),
+      fallback_answer_url: post(url.replace(INBOUND_PATH, FALLBACK_PATH)),
+    },
+  };
+  const publicKey = keys?.public_key;
+  return {
+    name,
+    ...(privacy !== undefined && { privacy }),
+    ...(publicKey !== undefined && { keys: { public_key: publicKey } }),
+    capabilities: { ...capabilities, voice },
+  };
+}
+
+/** Whether `wanted` is there already; what else is there does not count. */
+function isSame(wanted: unknown, there: unknown): boolean {
+  if (!isObject(wanted)) return JSON.stringify(wanted) === JSON.stringify(there);
+  return (
+    isObject(there) && Object.entries(wanted).every(([name, value]) => isSame(value, there[name]))
+  );
+}
+
+async function send<T>(
+  { client, credentials, signal }: Asking,
+  wanted: VonageRequest,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  return answerOf(await client.send(credentials, wanted, signal), wanted, schema);
+}

@@ -1,0 +1,38 @@
+// Vonage as a telephony provider: joins its media, control and webhooks. Source: providers' capability table.
+
+import type { Egress } from '../../egress/egress-rule.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import { createRest } from '../provider/rest-client.ts';
+import { createVonageControl, VONAGE_CALL_S_MAX } from './control.ts';
+import { createVonageMedia } from './media.ts';
+import { vonageWebhook } from './webhook.ts';
+
+export function createVonageProvider(options: {
+  clock: Clock;
+  egress?: Egress | undefined;
+  deadlineMs?: number;
+}): HostedProvider {
+  const rest = createRest({ provider: 'vonage', ...options });
+  return {
+    name: 'vonage',
+    capabilities: {
+      answerStyle: 'document',
+      digitsOut: 'request',
+      // The socket is a leg of its own.
+      closeEndsCall: false,
+      idempotentDial: false,
+      webhookProof: 'full',
+      digitsIn: true,
+      // Detection in the audio costs nothing more, and needs no event that may be late.
+      answeringMachine: false,
+      transfer: ['cold'],
+      transferAwaits: 'acceptance',
+      callS: { max: VONAGE_CALL_S_MAX },
+    },
+    formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
+    control: createVonageControl(rest, options.clock),
+    webhook: vonageWebhook,
+    createMedia: createVonageMedia,
+  };
+}

@@ -1,0 +1,287 @@
+// What the call layer makes of a provider's capabilities: answer by command, proof of webhooks, nonces, dials that may be
+// sent again, events of an account. The provider is Twilio's, with another capability each.
+
+import { describe, expect, it } from 'vitest';
+import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
+import type { CallControl } from '../../../src/call/control/call-control.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import type {
+  CallSnapshot,
+  HostedCapabilities,
+  HostedProvider,
+} from '../../../src/telephony/provider/provider.ts';
+import { providersOf } from '../../../src/telephony/registry/registry.ts';
+import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import {
+  ACCOUNT,
+  CALL,
+  type CallHarness,
+  inboundRequest,
+  PUBLIC_URL,
+  signed,
+  withCallHarness,
+} from '../call-harness.ts';
+
+const held = withCallHarness();
+const twilio = createTwilioProvider({ clock: systemClock });
+
+interface Varied {
+  control: CallControl;
+  /** Media URLs of answer commands, and `reject`. */
+  commands: string[];
+  lookUps: string[];
+  dials: number;
+}
+
+/** Call control over a provider that differs. */
+function varied(
+  harness: CallHarness,
+  capabilities: Partial<HostedCapabilities>,
+  more: {
+    snapshot?: CallSnapshot | undefined;
+    nonceOf?: HostedProvider['webhook']['nonceOf'];
+    dialFaults?: number;
+    answerFault?: GatewayError;
+  } = {},
+): Varied {
+  const at: Varied = { commands: [], lookUps: [], dials: 0, control: harness.callControl };
+  const isCommand = capabilities.answerStyle === 'command';
+  const provider: HostedProvider = {
+    ...twilio,
+    capabilities: { ...twilio.capabilities, ...capabilities },
+    control: {
+      ...twilio.control,
+      dial: (...from) => {
+        at.dials += 1;
+        if (at.dials <= (more.dialFaults ?? 0)) {
+          return Promise.reject(new GatewayError('PROVIDER_UNCERTAIN', { reason: 'ECONNRESET' }));
+        }
+        return twilio.control.dial(...from);
+      },
+      getCall: (_credentials, callId) => {
+        at.lookUps.push(callId);
+        return Promise.resolve(more.snapshot);
+      },
+    },
+    webhook: {
+      ...twilio.webhook,
+      ...(more.nonceOf && { nonceOf: more.nonceOf }),
+      answer: (request) => ({
+        reply: twilio.webhook.acknowledge(),
+        ...(isCommand && {
+          command: () => {
+            at.commands.push(request.mediaUrl);
+            return more.answerFault === undefined
+              ? Promise.resolve()
+              : Promise.reject(more.answerFault);
+          },
+        }),
+      }),
+      reject: (reason, callId) => ({
+        reply: twilio.webhook.acknowledge(),
+        command: () => {
+          at.commands.push(`reject ${reason} ${callId}`);
+          return Promise.resolve();
+        },
+      }),
+    },
+  };
+  const providers = providersOf([provider, harness.pbx]);
+  at.control = createCallControl(withClosing({ ...harness.deps, providers }));
+  return at;
+}
+
+const statusUrl = (runId: string) =>
+  `${PUBLIC_URL}/api/v1/telephony/twilio/status-callback/${runId}`;
+const statusForm = (status: string) =>
+  `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=${status}&SequenceNumber=3`;
+const report = (at: Varied, runId: string, status: string) =>
+  at.control.event('twilio', runId, signed(statusUrl(runId), statusForm(status)));
+
+const startWith = async (harness: CallHarness, at: Varied) => {
+  Object.assign(harness, { callControl: at.control });
+  return harness.start();
+};
+
+describe('a provider that is answered by commands', () => {
+  const command = { answerStyle: 'command' } as const;
+
+  it('is sent one for an inbound call, and the same one for its repeated webhook', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    await at.control.inbound(inboundRequest(), null);
+    await at.control.inbound(inboundRequest(), null);
+    expect(at.commands).toHaveLength(2);
+    expect(at.commands[0]).toBe(at.commands[1]);
+    expect(await harness.runs()).toHaveLength(1);
+  });
+
+  it('is not asked to end a call that talks, when the webhook of its start comes late', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    Object.assign(harness, { callControl: at.control });
+    await at.control.inbound(inboundRequest(), null);
+    await harness.connectTo(at.commands[0] ?? '');
+    const reply = await at.control.inbound(inboundRequest(), null);
+    expect([reply.status, at.commands.length]).toEqual([200, 1]);
+  });
+
+  it('is sent one when a call that we placed is answered, once', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'ringing');
+    expect(at.commands).toEqual([]);
+    await report(at, runId, 'in-progress');
+    expect(at.commands).toHaveLength(1);
+    await harness.connectTo(at.commands[0] ?? '');
+    await report(at, runId, 'in-progress');
+    expect(at.commands).toHaveLength(1);
+  });
+
+  it('is told of a refusal only if the webhook was proven', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    await at.control.inbound(inboundRequest('', 'another token'), null);
+    expect(at.commands).toEqual([]);
+    await harness.at.store.telephony.updateNumber(harness.configuration.id, harness.number.id, {
+      inboundWorkflowId: null,
+    });
+    await at.control.inbound(inboundRequest(), null);
+    expect(at.commands).toEqual([`reject no-workflow ${CALL}`]);
+  });
+
+  it('that refuses the command leaves a completed run that says why', async () => {
+    const harness = await held.harness.prepare();
+    const answerFault = new GatewayError('PROVIDER_REFUSED', { provider: 'twilio', reason: 'no' });
+    const at = varied(harness, command, { answerFault });
+    await at.control.inbound(inboundRequest(), null);
+    const [run] = await harness.runs();
+    expect(run).toMatchObject({ state: 'completed', disposition: 'error' });
+  });
+});
+
+describe('a webhook whose content is not proven', () => {
+  const urlOnly = { webhookProof: 'url-only' } as const;
+  const busy: CallSnapshot = { status: 'busy', durationS: null, answeredBy: null };
+  const up: CallSnapshot = { status: 'in-progress', durationS: null, answeredBy: null };
+
+  it('ends no call that the provider says is up', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: up });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'completed');
+    expect(at.lookUps).toEqual([CALL]);
+    expect((await harness.run(runId)).state).toBe('initialized');
+  });
+
+  it('ends the call as the provider says it ended', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: busy });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'failed');
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
+  });
+
+  it('has no effect for a call that the provider does not know, and names no other call', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: undefined });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'ringing');
+    const other = statusForm('busy').replace(CALL, `CA${'9'.repeat(32)}`);
+    await at.control.event('twilio', runId, signed(statusUrl(runId), other));
+    expect(at.lookUps).toEqual([CALL]);
+    const run = await harness.run(runId);
+    expect([run.state, run.logs['telephony_status_callbacks']]).toEqual(['initialized', undefined]);
+  });
+
+  it('ends exactly our call where the provider has forgotten it with its end', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: undefined });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'busy');
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
+  });
+
+  it('says nothing about who answered', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: up });
+    const { runId } = await startWith(harness, at);
+    const url = `${PUBLIC_URL}/api/v1/telephony/twilio/answered-by/${runId}`;
+    const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&AnsweredBy=machine_start`;
+    await at.control.event('twilio', runId, signed(url, form));
+    expect(await harness.bodies({ id: runId }, 'call.answered-by')).toEqual([]);
+  });
+
+  it('brings no call that the provider does not have', async () => {
+    const harness = await held.harness.prepare();
+    await varied(harness, urlOnly, { snapshot: busy }).control.inbound(inboundRequest(), null);
+    await varied(harness, urlOnly, {}).control.inbound(inboundRequest(), null);
+    expect(await harness.runs()).toEqual([]);
+    await varied(harness, urlOnly, { snapshot: up }).control.inbound(inboundRequest(), null);
+    expect(await harness.runs()).toHaveLength(1);
+  });
+
+  it('of a new call is proven enough by a shared key', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, { webhookProof: 'shared-key' });
+    await at.control.inbound(inboundRequest(), null);
+    expect([at.lookUps, (await harness.runs()).length]).toEqual([[], 1]);
+  });
+});
+
+describe('a webhook with a nonce', () => {
+  const nonceOf = () => 'nonce-1';
+
+  it('is refused for another content, and the same passes as a repeated delivery', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, {}, { nonceOf });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'ringing');
+    await report(at, runId, 'ringing');
+    await expect(report(at, runId, 'busy')).rejects.toMatchObject({ code: 'WEBHOOK_SIGNATURE' });
+    expect((await harness.run(runId)).state).toBe('initialized');
+    harness.at.clock.advance(121_000);
+    await expect(report(at, runId, 'ringing')).rejects.toMatchObject({
+      code: 'WEBHOOK_SIGNATURE',
+    });
+  });
+});
+
+describe('a dial without a clear answer', () => {
+  it.each([
+    [true, 2],
+    [false, 1],
+  ])('where it may be repeated (%s) is sent %i times', async (idempotentDial, dials) => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, { idempotentDial }, { dialFaults: 1 });
+    const outcome = await startWith(harness, at).then(
+      () => 'placed',
+      ({ code }: GatewayError) => code,
+    );
+    expect([at.dials, outcome]).toEqual([dials, idempotentDial ? 'placed' : 'CALL_NOT_PLACED']);
+  });
+});
+
+describe('an event of an account', () => {
+  it('goes to the run of its call; of an unknown call it is ignored', async () => {
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const url = `${PUBLIC_URL}/api/v1/telephony/twilio/cdr`;
+    await harness.callControl.accountEvent('twilio', signed(url, statusForm('busy')));
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
+    const other = statusForm('busy').replace(CALL, `CA${'9'.repeat(32)}`);
+    const ignored = await harness.callControl.accountEvent('twilio', signed(url, other));
+    expect(ignored.body).toContain('ignored');
+  });
+
+  it('is refused unless the account signed it', async () => {
+    const harness = await held.harness.prepare();
+    const url = `${PUBLIC_URL}/api/v1/telephony/twilio/cdr`;
+    const forged = signed(url, statusForm('busy'), 'another token');
+    await expect(harness.callControl.accountEvent('twilio', forged)).rejects.toMatchObject({
+      code: 'WEBHOOK_SIGNATURE',
+    });
+  });
+});
