@@ -64,5 +64,7 @@ export interface CallService {
   answer(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   /** A status or answered-by callback. Throws WEBHOOK_SIGNATURE. An unknown run is ignored. */
   event(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  /** The same of a route that names no run. */
+  accountEvent(provider: ProviderName, request: ProviderRequest): Promise<WebhookReply>;
   readonly activeCalls: number;
 }

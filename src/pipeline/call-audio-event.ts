@@ -41,5 +41,7 @@ export type CallAudioEvent =
   | { type: 'usage'; usage: ServiceUsage }
   /** A service or the recording failed; the call goes on as far as it can. */
   | { type: 'fault'; error: GatewayError }
+  /** Speech recognition has failed for good: the caller has the keypad. At most once. */
+  | { type: 'recognizer-lost' }
   /** Our own code failed: the call must end. At most once; its handler must not throw. */
   | { type: 'broken'; error: unknown };

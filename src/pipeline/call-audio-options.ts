@@ -51,6 +51,8 @@ export interface CallAudioOptions {
 /** One utterance whose text arrives in pieces. */
 export interface UtteranceText {
   text(delta: string): void;
+  /** The last word, if it is not complete, is dropped. More text may follow. */
+  breakOff(): void;
   end(): void;
   cancel(): void;
 }

@@ -178,8 +178,30 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  /** Tones of DTMF keys (in the format of `dtmfTones`), queued like an utterance; false if the queue is full. No
-   *  event reports them. */
+  /** A short clip that is played at once where the agent's own speech is not there yet: before everything queued, or
+   *  within an utterance that waits for its words. It is reported like an utterance. */
+  interject(clip: Omit<SpokenClip, 'interruptible'>): void {
+    this.#agent.interject(clip.utteranceId, clip);
+    this.#events.flush();
+  }
+
+  /** Whether the agent has words that are not sent, or not there yet. */
+  get owesSpeech(): boolean {
+    return this.#agent.playout.owesSpeech;
+  }
+
+  /** Starts or stops the waiting tone in the agent's pauses. The agent's next words end it too. No event reports it. */
+  hold(on: boolean): void {
+    this.#agent.hold(on);
+  }
+
+  /** Monotonic milliseconds since which neither side has been heard; in the future while audio that was sent is not
+   *  played; Infinity while the caller speaks. */
+  get silentSince(): number {
+    return this.#startAt + Math.max(this.#agent.playout.silentMs, this.#turnTaking.silentMs);
+  }
+
+  /** Tones of DTMF keys (as in `dtmfTones`), queued like an utterance, reported by no event; false if it is full. */
   press(digits: string): boolean {
     const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
     this.#events.flush();

@@ -79,6 +79,7 @@ export class CallRecognizer implements RecognizerControls {
           this.close();
           turnTaking.recognizerLost();
           onFault(error);
+          events.defer({ type: 'recognizer-lost' });
         }),
     };
   }

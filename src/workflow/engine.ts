@@ -4,6 +4,7 @@
 
 import { isGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
+import { trustIn } from '../model/word-trust.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
 import { greetingOf } from './engine/clip-lines.ts';
 import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
@@ -20,9 +21,12 @@ import {
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
+import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { rendered, type Step, say, wait } from './engine/step.ts';
+import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
+import { explainWait, waitLines } from './engine/waiting.ts';
 import type { Graph } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
@@ -36,13 +40,16 @@ export type { DialogueState } from './engine/state.ts';
 /** Words of the dictionary setting that are passed to recognisers. */
 const BOOST_MAX = 100;
 
+const UNINTELLIGIBLE = '(The caller said something that could not be understood.)';
+
 /** The year 9999: later times have no four-digit year. */
 const MOMENT_MAX = 253_370_764_800_000;
 
 export interface DialogueEngineOptions {
   graph: Graph;
   policy: DialoguePolicy;
-  settings: Pick<WorkflowConfigurations, 'dictionary'>;
+  settings: Pick<WorkflowConfigurations, 'dictionary'> &
+    Partial<Pick<WorkflowConfigurations, 'filler_phrases'>>;
   /** Default: there are no clips, and texts are spoken in their place. */
   clips?: FindClip;
   /** Functions that nodes offer to the model in addition to their edges. Default: none. */
@@ -75,6 +82,8 @@ export interface DialogueEngine {
     event: DialogueEvent,
   ): { state: DialogueState; actions: DialogueAction[] };
   summarize(state: DialogueState): DialogueSummary;
+  /** The lines for waits and faults, so that they can be rendered ahead. */
+  waitLines(state: DialogueState): string[];
 }
 
 export function createEngine(options: DialogueEngineOptions): DialogueEngine {
@@ -85,7 +94,9 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     .map((word) => word.trim())
     .filter((word) => word !== '')
     .slice(0, BOOST_MAX);
-  const fixed = { graph, policy, lines: { ...ENGLISH_LINES, ...lines }, boost, clips, tools };
+  const waitPhrases = settings.filler_phrases ?? [];
+  const all = { ...ENGLISH_LINES, ...lines };
+  const fixed = { graph, policy, lines: all, boost, waitPhrases, clips, tools };
   return {
     initial: INITIAL_STATE,
     step(state, event) {
@@ -100,6 +111,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
       return { state: step.state, actions: step.actions };
     },
     summarize: (state) => summaryOf(graph, state),
+    waitLines: (state) => waitLines({ ...fixed, at: 0, state, actions: [] }),
   };
 }
 
@@ -142,6 +154,12 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
     case 'transfer-failed':
       transferFailed(step, event);
       break;
+    case 'waiting':
+      explainWait(step);
+      break;
+    case 'keys-only':
+      offerKeys(step, policy);
+      break;
     case 'idle':
       idle(step, policy);
       break;
@@ -183,6 +201,7 @@ function open(step: Step, policy: DialoguePolicyHandler): void {
   step.state.phase = 'talking';
   enterNode(step, step.graph.start);
   policy.start(step, greetingOf(step));
+  if (step.state.keysOnly === true) policy.offerKeys(step);
 }
 
 function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void {
@@ -197,15 +216,32 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   const { state } = step;
   if (state.phase === 'before' || state.phase === 'ending') return;
   const text = turn.text.trim();
+  // A voice without words gets an answer, unless one is on its way.
+  if (text === '' && (state.request !== null || state.speaking.length > 0)) return;
   if (text !== '') {
     state.turns += 1;
-    addCallerText(state, turn.source === 'dtmf' ? `(keys pressed: ${text})` : text);
+    addCallerText(state, notedText(turn, text));
   }
   state.idles = 0;
+  delete state.patience;
+  state.waitLines = 0;
   state.scripted.moves = 0;
   if (state.phase === 'delayed') open(step, policy);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
   else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
+}
+
+/** Rejected words are not in the history. */
+function notedText({ source, confidence }: CallerTurnEvent, text: string): string {
+  if (source === 'dtmf') return `(keys pressed: ${text})`;
+  return source === 'speech' && trustIn(confidence) === 'reject' ? UNINTELLIGIBLE : text;
+}
+
+function offerKeys(step: Step, policy: DialoguePolicyHandler): void {
+  const { state } = step;
+  if (state.keysOnly === true) return;
+  state.keysOnly = true;
+  if (state.phase === 'talking') policy.offerKeys(step);
 }
 
 function utteranceFinished(
@@ -216,7 +252,10 @@ function utteranceFinished(
   const { state } = step;
   const { utteranceId, interrupted, heardText } = event;
   state.speaking = state.speaking.filter((id) => id !== utteranceId);
+  const hasNoSound = isUnsaid(step, event);
   setHeard(state, event);
+  if (hasNoSound) replaceUnsaid(step);
+  else if (heardText !== '') state.unsaid = 0;
   // An interrupted utterance belongs to a request whose rest will not be heard. An utterance without a word may
   // also be the end of a request that fails, which the next event reports.
   const cutOff = interrupted && heardText.trim() !== '';
@@ -230,6 +269,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
   const { state } = step;
   if (state.phase === 'closing') startFarewell(step);
   if (state.phase !== 'talking' || state.request !== null || state.tools !== null) return;
+  if (waitOn(step)) return;
   state.idles += 1;
   if (state.idles === 1 && !hasTakenLeave(step)) {
     policy.askIfPresent(step);

@@ -327,12 +327,24 @@ describe('what is no interruption', () => {
   it('takes a backchannel word for an answer if it answers the question', async () => {
     const rig = new CallRig();
     rig.audio.expect({ closed: true, phrases: [], slots: ['yes_no'], boost: [] });
-    rig.say(LONG);
-    await rig.run(1_000);
+    rig.say(`Is that right? ${LONG}`);
+    await rig.run(1_500);
     await rig.says('yeah', 400);
     await rig.run(1_000);
     expect(rig.turns).toEqual(['yeah']);
     expect(rig.of('interruption').length).toBe(1);
+  });
+
+  it('takes no backchannel word for an answer before it has asked', async () => {
+    const rig = new CallRig();
+    rig.audio.expect({ closed: true, phrases: [], slots: ['yes_no'], boost: [] });
+    rig.say(`${LONG} Is that right?`);
+    await rig.run(1_000);
+    await rig.says('yeah', 400);
+    await rig.run(9_000);
+    expect(rig.turns).toEqual([]);
+    expect(rig.of('backchannel').map(({ text }) => text)).toEqual(['yeah']);
+    expect(rig.reports).toMatchObject([{ interrupted: false }]);
   });
 });
 

@@ -11,6 +11,7 @@ import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import type { CallAudioEvent } from '../../src/pipeline/call-audio-event.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning, type TurnTuning } from '../../src/pipeline/turn/turn-tuning.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { createFlite } from '../../src/speech/tts/flite/flite.ts';
 import { createSentenceSplitter } from '../../src/speech/tts/sentence-splitter.ts';
 import type {
@@ -152,6 +153,8 @@ export interface RealCallOptions {
   voices: ReadonlyMap<string, Voice>;
   oneWayMs?: number;
   tuning?: TurnTuning;
+  /** In place of the call's own. */
+  stt?: (clock: Clock) => SpeechToText;
 }
 
 export class RealCall {
@@ -166,7 +169,7 @@ export class RealCall {
   #utterance = 0;
   #timestampMs = 0;
 
-  constructor({ voices, oneWayMs = 0, tuning = defaultTuning }: RealCallOptions) {
+  constructor({ voices, oneWayMs = 0, tuning = defaultTuning, stt }: RealCallOptions) {
     this.farEnd = new FarEnd({
       clock: this.clock,
       codec: pcmu,
@@ -183,7 +186,7 @@ export class RealCall {
       lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
       marks: true,
       vad: batchedVad(kernel, this.clock),
-      stt: this.stt,
+      stt: stt?.(this.clock) ?? this.stt,
       tts: new RenderedTts(this.clock, voices),
       voice: undefined,
       recording: this.file,

@@ -15,6 +15,7 @@ import type { Random } from '../../std/random.ts';
 import type { TextChat } from '../../store/runs/text-chat.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { linesFor } from '../../workflow/engine/language-lines.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';
 import { createEngine, type DialogueEngine, type DialogueState } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
@@ -76,6 +77,7 @@ export async function planChat(
     policy,
     tools,
     settings,
+    lines: linesFor(settings.agent_language),
     clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
   });
   return { engine, settings, llm };

@@ -19,6 +19,7 @@ import { effectiveEvents } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { type RunOutcome, runOutcomeOf } from '../log/run-outcome.ts';
 import { transcriptLines, transcriptText } from '../log/transcript.ts';
+import { serviceResultsOf } from './service-results.ts';
 
 /** For the events, and again for the outcome: a slower store counts as away. */
 const STORE_MS_MAX = 10_000;
@@ -50,7 +51,7 @@ export interface RunEnding {
 }
 
 export interface RunClosingDeps {
-  store: Pick<Store, 'runs' | 'workflows'>;
+  store: Pick<Store, 'runs' | 'workflows' | 'serviceFaults'>;
   files: Pick<FileStore, 'stat' | 'write'>;
   events: EventLog;
   /** Undefined: runs have no cost. */
@@ -153,10 +154,26 @@ export class RunClosing {
       const files = await this.#files(run, counting, ended.settings);
       await store.workflows.addDisposition(run.workflowId, outcome.disposition);
       await store.runs.patch(run.id, { ...this.#patch(outcome, counting), ...files });
+      await this.#noteServices(run, counting);
     };
     await withDeadline(clock, STORE_MS_MAX, 'store the outcome', storing());
     const seconds = Math.round(outcome.durationS);
     log.info({ runId: run.id, reason: outcome.reason, seconds }, 'run completed');
+  }
+
+  /** For the owner of the services; the run is completed without it. */
+  async #noteServices(
+    { id: runId, organizationId }: Run,
+    events: readonly CallEvent[],
+  ): Promise<void> {
+    const { store, log } = this.#deps;
+    const { faults, worked } = serviceResultsOf(events);
+    try {
+      for (const fault of faults) await store.serviceFaults.note({ organizationId, runId }, fault);
+      await store.serviceFaults.clear(organizationId, { services: worked });
+    } catch (error) {
+      log.warn({ err: error, runId }, 'faults of speech services not stored');
+    }
   }
 
   #patch(outcome: RunOutcome, events: readonly CallEvent[]) {

@@ -12,6 +12,7 @@ import type { CallService, StartCall, StartedCall, TestCall } from '../call-serv
 import type { TextChats } from '../chat/text-chat.ts';
 import { GATEWAY_STOPPED, type UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
+import type { ProviderCall } from '../connect/provider-event.ts';
 import type { InboundWebhooks } from '../inbound/inbound-webhook.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { CampaignCalls } from '../outbound/campaign-calls.ts';
@@ -20,6 +21,9 @@ import type { PbxConnections } from '../pbx/pbx-connections.ts';
 import type { CallIntake } from './call-intake.ts';
 import type { HangUpRequests } from './hang-up.ts';
 import { type DigitsDeps, type DigitsWanted, sendDigits } from './send-digits.ts';
+
+/** No run has this id. */
+const NO_RUN = '0';
 
 export interface CallControlDeps {
   intake: CallIntake;
@@ -92,22 +96,38 @@ export class CallControl implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const { watchdog, preparation, providerEvents } = this.#deps.connect;
+    const { providerEvents } = this.#deps.connect;
     const verified = await providerEvents.verify(name, runId, request);
     if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
-    const call = await providerEvents.withCallId(verified, request);
-    if (call.run.state !== 'initialized') return call.provider.webhook.reject('error');
-    watchdog.answered(call);
-    try {
-      return await preparation.answer(call);
-    } catch (error) {
-      this.#deps.log.error({ err: error, runId }, 'call not answered');
-      return call.provider.webhook.reject('error');
-    }
+    return this.#connect(await providerEvents.withCallId(verified, request));
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    return this.#deps.connect.providerEvents.take({ name, runId, request });
+    const { providerEvents } = this.#deps.connect;
+    const { reply, toConnect } = await providerEvents.take({ name, runId, request });
+    return toConnect === undefined ? reply : this.#connect(toConnect);
+  }
+
+  async accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
+    const { providerEvents } = this.#deps.connect;
+    const runId = await providerEvents.runOfAccountEvent(name, request);
+    return this.event(name, runId ?? NO_RUN, request);
+  }
+
+  /** Connects an answered call that we placed to its media. */
+  async #connect({ call, callId }: { call: ProviderCall; callId: string }): Promise<WebhookReply> {
+    const { watchdog, preparation, actions } = this.#deps.connect;
+    const { run, provider, configuration } = call;
+    const { credentials } = configuration;
+    const refuse = () => actions.perform(provider.webhook.reject('error', callId), credentials);
+    if (run.state !== 'initialized') return refuse();
+    watchdog.answered(call);
+    try {
+      return await preparation.answer(call, callId);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId: run.id }, 'call not answered');
+      return refuse();
+    }
   }
 
   /** A media socket asks for admission (transport's `authorize`). */

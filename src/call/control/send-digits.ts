@@ -37,7 +37,7 @@ export async function sendDigits(
   if (line === undefined || run.providerCallId === null)
     throw new GatewayError('CALL_OUT_OF_REACH');
   const { provider, configuration } = line;
-  if (provider.control.sendDigits === undefined) {
+  if (provider.capabilities.digitsOut === 'tones') {
     const session = deps.registry.session(runId);
     if (session === undefined) {
       throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
@@ -48,7 +48,7 @@ export async function sendDigits(
   const deadline = deadlineSignal(deps.clock, SEND_MS_MAX, 'send digits');
   try {
     const { credentials } = configuration;
-    await provider.control.sendDigits(credentials, run.providerCallId, digits, deadline.signal);
+    await provider.control.sendDigits?.(credentials, run.providerCallId, digits, deadline.signal);
   } finally {
     deadline.done();
   }

@@ -41,6 +41,13 @@ export class DialogueRecord {
     // The owner of the call reads it, who must know what the service says.
     const detail = error instanceof ServiceFault ? error.detail : '';
     const message = detail === '' ? text : `${text} (${detail})`;
-    this.note({ type: 'fault', code: code ?? 'UNEXPECTED', message, fatal });
+    this.note({ type: 'fault', code: code ?? 'UNEXPECTED', message, fatal, ...lasting(error) });
   }
+}
+
+/** What the owner of a service must know who has to change something. */
+function lasting(error: unknown) {
+  if (!(error instanceof ServiceFault) || !error.isPermanent) return {};
+  const { job, service: name, kind, detail } = error;
+  return { service: { job, name, kind, detail } };
 }

@@ -4,6 +4,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
+import type { LlmMessage } from '../../model/llm-message.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
@@ -12,6 +13,8 @@ import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 /** Receives a request's text as it arrives (the pipeline's UtteranceText). */
 export interface GenerationSink {
   text(delta: string): void;
+  /** The text broke off: a word that is not complete is not spoken. */
+  breakOff?(): void;
   end(): void;
   cancel(): void;
 }
@@ -32,6 +35,21 @@ type ExtractAction = Extract<DialogueAction, { type: 'extract' }>;
 
 /** Longer than a model's own limits and a second model's attempt. The longest wait for a word. */
 const FIRST_TEXT_MS = 20_000;
+/** For the rest of an answer that broke off. */
+const REPAIR_MS = 6_000;
+
+const GO_ON =
+  '(Your answer was cut off by a fault after these words. Say only the rest of it, from the next word on, without repeating anything.)';
+
+interface Job {
+  action: GenerateAction;
+  speech: GenerationSink;
+  controller: AbortController;
+  /** The text so far. */
+  said: string;
+  /** The next text belongs to another response, whose first word needs a space before it. */
+  isAppended: boolean;
+}
 
 export class Generation {
   readonly #llm: LanguageModel | undefined;
@@ -93,52 +111,74 @@ export class Generation {
     speech: GenerationSink,
     controller: AbortController,
   ): Promise<void> {
-    let said = '';
-    const patience = this.#clock.after(FIRST_TEXT_MS, () => {
-      this.#timedOut(action, speech, controller);
-    });
+    const job: Job = { action, speech, controller, said: '', isAppended: false };
     try {
-      const answer = await this.#respond(
-        action,
-        AbortSignal.any([this.#callSignal, controller.signal]),
-        {
-          onText: (delta) => {
-            if (controller.signal.aborted) return;
-            patience.cancel();
-            said += delta;
-            speech.text(delta);
-          },
-        },
-      );
-      if (!this.#settle(action.requestId)) return;
-      speech.end();
-      this.#listener.onAnswer(action.requestId, answer);
+      const answer = await this.#attempt(job, FIRST_TEXT_MS);
+      if (this.#settle(action.requestId)) this.#answered(job, answer);
     } catch (error) {
-      if (!this.#settle(action.requestId)) return;
-      this.#failed(action, speech, said, error);
+      if (!this.#running.has(action.requestId) || this.#callSignal.aborted) return;
+      this.#log.warn({ err: error, said: job.said.length }, 'model request failed');
+      this.#listener.onFault(error);
+      if (job.said.trim() === '') this.#failed(job, error);
+      else await this.#repair(job);
+    }
+  }
+
+  /** The text goes to the voice as it arrives. Rejects with LLM_TIMEOUT without any text after `waitMs`. */
+  async #attempt(job: Job, waitMs: number): Promise<LlmResponse> {
+    const { action, speech, controller } = job;
+    const attempt = new AbortController();
+    const late = new GatewayError('LLM_TIMEOUT', { what: 'text' });
+    const patience = this.#clock.after(waitMs, () => attempt.abort(late));
+    const signals = [this.#callSignal, controller.signal, attempt.signal];
+    try {
+      return await this.#respond(action, AbortSignal.any(signals), {
+        onText: (delta) => {
+          if (controller.signal.aborted || attempt.signal.aborted) return;
+          patience.cancel();
+          const text = job.isAppended ? withSpace(job.said, delta) : delta;
+          job.isAppended = false;
+          job.said += text;
+          speech.text(text);
+        },
+      });
     } finally {
       patience.cancel();
     }
   }
 
-  #timedOut(action: GenerateAction, speech: GenerationSink, controller: AbortController): void {
-    if (!this.#settle(action.requestId)) return;
-    controller.abort();
-    this.#failed(action, speech, '', new GatewayError('LLM_TIMEOUT', { what: 'text' }));
+  /** Requests the rest of an answer, once, after the model's stream broke off within text that is being spoken. If the
+   *  rest does not come either, a whole sentence counts as the answer; after part of a sentence the request has failed,
+   *  and the engine apologises. */
+  async #repair(job: Job): Promise<void> {
+    const { action, speech } = job;
+    speech.breakOff?.();
+    job.said = withoutBrokenWord(job.said);
+    job.isAppended = true;
+    const said = job.said.trim();
+    const messages = said === '' ? action.messages : [...action.messages, ...brokenOff(said)];
+    try {
+      const rest = await this.#attempt({ ...job, action: { ...action, messages } }, REPAIR_MS);
+      if (!this.#settle(action.requestId)) return;
+      this.#answered(job, { ...rest, text: said + withSpace(said, rest.text) });
+    } catch (error) {
+      if (!this.#settle(action.requestId)) return;
+      this.#log.warn({ err: error }, 'model did not complete its answer');
+      if (!isWhole(said)) this.#failed(job, error);
+      else this.#answered(job, { ...EMPTY_ANSWER, text: said });
+    }
   }
 
-  /** Text received so far counts as the answer; a request without text has failed. */
-  #failed(action: GenerateAction, speech: GenerationSink, said: string, error: unknown): void {
-    const code = codeOf(error) ?? 'LLM_FAILED';
-    this.#log.warn({ err: error, said: said.length }, 'model request failed');
-    this.#listener.onFault(error);
-    if (said.trim() === '') {
-      speech.cancel();
-      this.#listener.onFailure(action.requestId, code);
-      return;
-    }
+  #answered({ action, speech }: Job, answer: LlmResponse): void {
     speech.end();
-    this.#listener.onAnswer(action.requestId, { ...EMPTY_ANSWER, text: said });
+    this.#listener.onAnswer(action.requestId, answer);
+  }
+
+  #failed({ action, speech, said }: Job, error: unknown): void {
+    this.#settle(action.requestId);
+    if (said.trim() === '') speech.cancel();
+    else speech.end();
+    this.#listener.onFailure(action.requestId, codeOf(error) ?? 'LLM_FAILED');
   }
 
   /** False if the request was abandoned or the call is over. */
@@ -202,6 +242,27 @@ const EMPTY_ANSWER: LlmResponse = {
   firstTokenMs: 0,
   totalMs: 0,
 };
+
+function brokenOff(said: string): LlmMessage[] {
+  return [
+    { role: 'assistant', content: said, toolCalls: [] },
+    { role: 'user', content: GO_ON },
+  ];
+}
+
+/** As the voice drops it (GenerationSink.breakOff). */
+function withoutBrokenWord(text: string): string {
+  return text.replace(/[\p{L}\p{N}][^\s.!?…,;:]*$/u, '');
+}
+
+function isWhole(text: string): boolean {
+  return /[.!?…。！？]["'”’)\]]*$/.test(text);
+}
+
+function withSpace(before: string, after: string): string {
+  const isJoined = /\s$/.test(before) || /^[\s.,;:!?…]/.test(after) || before === '';
+  return isJoined ? after : ` ${after}`;
+}
 
 function ignoreText(): void {
   // An extraction is parsed when it is complete.

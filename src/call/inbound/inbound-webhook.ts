@@ -1,21 +1,26 @@
 // An inbound call's webhook: finds the configuration and number, verifies the provider's signature, finds the
-// agent. Order of checks: contract §7.2. Every refusal is spoken markup, status 200.
+// agent. Order of checks: contract §7.2. Every refusal is the provider's own: spoken markup, or a command.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { callsRefused, webhooks } from '../../metrics/metrics.ts';
-import type { TelephonyConfiguration } from '../../model/telephony.ts';
+import { isTerminal } from '../../model/provider.ts';
+import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
 import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
-import type {
-  HostedProvider,
-  ProviderEvent,
-  ProviderRequest,
-  WebhookReply,
+import {
+  type HostedProvider,
+  type ProviderEvent,
+  type ProviderRequest,
+  recognisedBy,
+  type WebhookReply,
 } from '../../telephony/provider/provider.ts';
+import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
@@ -35,11 +40,20 @@ interface Inbound {
   workflowId: string | null;
 }
 
+interface Found {
+  configuration: TelephonyConfiguration;
+  number: PhoneNumber;
+}
+
+/** The provider waits for our reply meanwhile. */
+const CONFIRM_MS = 4_000;
+
 export interface InboundWebhooksDeps {
   store: Pick<Store, 'telephony'>;
   providers: { readonly hosted: readonly HostedProvider[] };
   runs: InboundRuns;
-  connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'preparation'>;
+  connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'preparation' | 'actions' | 'verifier'>;
+  clock: Clock;
   random: Random;
   log: Log;
 }
@@ -53,15 +67,21 @@ export class InboundWebhooks {
 
   /** `workflowId` comes from the deprecated route, where the URL selects the agent. */
   async answer(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    const provider = this.#deps.providers.hosted.find(({ webhook }) => webhook.recognises(request));
+    const provider = recognisedBy(this.#deps.providers.hosted, request);
     if (provider === undefined) {
       webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
       return NOBODY;
     }
+    /** Set once the provider has proven that the call is this account's. */
+    const proven: { credentials?: ProviderCredentials; callId?: string } = {};
     try {
       const event = provider.webhook.parse(request);
       if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
-      const reply = await this.#connect({ provider, request, event, workflowId });
+      proven.callId = event.callId;
+      const inbound = { provider, request, event, workflowId };
+      const found = await this.#findVerified(inbound);
+      if (found.isVerified) proven.credentials = found.configuration.credentials;
+      const reply = await this.#connect(inbound, found);
       webhooks.inc({ provider: provider.name, result: 'answered' });
       return reply;
     } catch (error) {
@@ -71,40 +91,76 @@ export class InboundWebhooks {
       if (reason === 'error' && codeOf(error) !== 'WEBHOOK_MALFORMED')
         this.#deps.log.error({ err: error }, 'inbound call not answered');
       else this.#deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
-      return provider.webhook.reject(reason);
+      const { callId = null, credentials } = proven;
+      const action = provider.webhook.reject(reason, callId);
+      // Who has proven nothing must not make us end a call.
+      if (credentials === undefined) return action.reply;
+      return this.#deps.connect.actions.perform(action, credentials);
     }
   }
 
-  async #connect(inbound: Inbound): Promise<WebhookReply> {
-    const { registry, watchdog, preparation } = this.#deps.connect;
-    const { provider, request } = inbound;
-    const { configuration, version } = await this.#findAgent(inbound);
-    if (!provider.webhook.verify(request, configuration.credentials))
-      throw new Refusal('signature');
-    const { run, isNew } = await this.#createRun({ configuration, version, inbound });
-    if (run.state !== 'initialized' || registry.connected(run.id)) throw new Refusal('error');
-    if (!registry.has(run.id)) watchdog.answered({ run, configuration, provider });
-    const fresh = isNew ? version : undefined;
-    return preparation.answer({ run, configuration, provider, fresh });
-  }
-
-  async #findAgent({
-    provider,
-    event,
-    workflowId,
-  }: Inbound): Promise<{ configuration: TelephonyConfiguration; version: WorkflowVersion }> {
-    const to = normalizeAddress(event.to, null)?.normalized;
-    const found =
-      to === undefined
-        ? undefined
-        : await this.#deps.store.telephony.findInbound(provider.name, event.accountId, to);
-    if (found === undefined) throw new Refusal('not-configured');
-    const { configuration, number } = found;
+  async #connect(
+    inbound: Inbound,
+    { configuration, number, isVerified }: Found & { isVerified: boolean },
+  ): Promise<WebhookReply> {
+    const { registry, watchdog, preparation, verifier } = this.#deps.connect;
+    const { provider, request, event, workflowId } = inbound;
     const version = await this.#deps.runs.agent(
       configuration,
       workflowId ?? number.inboundWorkflowId,
     );
-    return { configuration, version };
+    if (!isVerified) throw new Refusal('signature');
+    await verifier.refuseReplay(provider, request);
+    await this.#confirm(inbound, configuration);
+    const { run, isNew } = await this.#createRun({ configuration, version, inbound });
+    if (run.state !== 'initialized' || registry.connected(run.id)) {
+      // The webhook is a late repetition: a command would end the call that talks.
+      if (provider.capabilities.answerStyle === 'command') return provider.webhook.acknowledge();
+      throw new Refusal('error');
+    }
+    if (!registry.has(run.id)) watchdog.answered({ run, configuration, provider });
+    const fresh = isNew ? version : undefined;
+    return preparation.answer({ run, configuration, provider, fresh }, event.callId);
+  }
+
+  /** The configuration and number of the call: the one whose account the provider proves. Throws Refusal if no
+   *  configuration has the number. */
+  async #findVerified({
+    provider,
+    request,
+    event,
+  }: Inbound): Promise<Found & { isVerified: boolean }> {
+    const { store, connect } = this.#deps;
+    // Digits may be a whole number, or one that lacks its country.
+    const forms = [null, event.toCountry ?? null].flatMap(
+      (country) => normalizeAddress(event.to, country)?.normalized ?? [],
+    );
+    const candidates: Found[] = [];
+    for (const to of new Set(forms)) {
+      candidates.push(...(await store.telephony.findInbound(provider.name, event.accountId, to)));
+    }
+    const verified = candidates.find(({ configuration }) =>
+      connect.verifier.isSigned(provider, request, configuration.credentials),
+    );
+    const found = verified ?? candidates[0];
+    if (found === undefined) throw new Refusal('not-configured');
+    return { ...found, isVerified: verified !== undefined };
+  }
+
+  /** Where the signature does not cover the content, the provider is asked whether there is such a call. Throws Refusal,
+   *  PROVIDER_*. */
+  async #confirm(
+    { provider, event }: Inbound,
+    { credentials }: TelephonyConfiguration,
+  ): Promise<void> {
+    if (provider.capabilities.webhookProof !== 'url-only') return;
+    const { signal, done } = deadlineSignal(this.#deps.clock, CONFIRM_MS, 'confirm a call');
+    try {
+      const call = await provider.control.getCall(credentials, event.callId, signal);
+      if (call === undefined || isTerminal(call.status)) throw new Refusal('signature');
+    } finally {
+      done();
+    }
   }
 
   #createRun(found: {
@@ -126,6 +182,8 @@ export class InboundWebhooks {
   }
 }
 
+const UNAVAILABLE = 503;
+
 /** A refusal in the provider's markup because this gateway accepts no call now: GATEWAY_DRAINING,
  *  GATEWAY_OVERLOADED. The store is not used. */
 export function refuseInbound(
@@ -134,6 +192,11 @@ export function refuseInbound(
   refusal: GatewayError,
 ): WebhookReply {
   callsRefused.inc({ code: refusal.code });
-  const provider = providers.hosted.find(({ webhook }) => webhook.recognises(request));
-  return provider?.webhook.reject(reasonOf(refusal)) ?? NOBODY;
+  const provider = recognisedBy(providers.hosted, request);
+  if (provider === undefined) return NOBODY;
+  const { reply, command } = provider.webhook.reject(reasonOf(refusal), null);
+  // The provider sends the webhook again; another gateway may accept the call.
+  return command === undefined && provider.capabilities.answerStyle === 'document'
+    ? reply
+    : { ...reply, status: UNAVAILABLE };
 }

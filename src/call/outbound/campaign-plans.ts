@@ -130,6 +130,7 @@ export class CampaignPlans {
   ): Promise<{ callId: string } | 'none' | 'unknowable'> {
     const { caller_number: from, called_number: to } = run.initialContext;
     const wanted = {
+      runId: run.id,
       from: typeof from === 'string' ? provider.formatAddress(from) : null,
       to: provider.formatAddress(String(to)),
       since: run.createdAt,

@@ -1,6 +1,7 @@
-// Dials a run's call at its provider: the request, and the entries in the run's log and row. Sent once.
+// Dials a run's call at its provider: the request, and the entries in the run's log and row. Sent once, and once more
+// after an unclear answer where the provider places a repeated dial once.
 
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
@@ -18,6 +19,13 @@ import type { OutboundRoute } from './outbound-route.ts';
 
 /** Deadline for the provider's answer to a dial. */
 const DIAL_MS = 15_000;
+
+/** The call may have been placed, or not. */
+const UNCLEAR: ReadonlySet<string> = new Set([
+  'PROVIDER_TIMEOUT',
+  'PROVIDER_UNCERTAIN',
+  'PROVIDER_FAILED',
+]);
 
 export interface DialRequestOfRun {
   run: Run;
@@ -53,20 +61,24 @@ export class ProviderDial {
     const owner = { organizationId: run.organizationId, configurations: {} };
     void services.speech.planOf(owner).then(({ plan }) => prepareSpeech(plan));
     const callS = await this.#deps.store.workflows.callSeconds(run.definitionId);
+    const { idempotentDial, callS: limit } = provider.capabilities;
+    const request = {
+      runId: run.id,
+      from: from === null ? null : provider.formatAddress(from),
+      to: provider.formatAddress(to),
+      ...callbackUrls(publicUrl, provider, run.id),
+      ringS: RING_S,
+      callS: Math.min(callS + CALL_S_EXTRA, limit.max),
+    };
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
+    const { signal } = deadline;
+    const dial = () => provider.control.dial(configuration.credentials, request, signal);
     try {
-      return await provider.control.dial(
-        configuration.credentials,
-        {
-          runId: run.id,
-          from: from === null ? null : provider.formatAddress(from),
-          to: provider.formatAddress(to),
-          ...callbackUrls(publicUrl, provider.name, run.id),
-          ringS: RING_S,
-          callS: Math.min(callS + CALL_S_EXTRA, provider.capabilities.callS.max),
-        },
-        deadline.signal,
-      );
+      return await dial().catch((error: unknown) => {
+        if (!idempotentDial || !UNCLEAR.has(codeOf(error) ?? '') || signal.aborted) throw error;
+        this.#deps.log.warn({ err: error, runId: run.id }, 'dial sent again');
+        return dial();
+      });
     } finally {
       deadline.done();
     }

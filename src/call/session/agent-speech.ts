@@ -5,27 +5,40 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { GenerateAction, SayAction } from '../dialogue/dialogue-runner.ts';
 import type { GenerationSink } from '../dialogue/generation.ts';
+import type { PreparedLines } from '../setup/prepared-lines.ts';
 import type { CallClips } from '../setup/sound-library.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export class AgentSpeech {
   readonly #record: SessionEvents;
   readonly #clips: CallClips;
+  readonly #lines: PreparedLines;
+  readonly #onUnsaid: (utteranceId: number) => void;
   readonly #audio: () => CallAudio | undefined;
 
   constructor(deps: {
     record: SessionEvents;
     clips: CallClips;
+    lines: PreparedLines;
+    /** An interjection is not rendered: it will not be said. */
+    onUnsaid: (utteranceId: number) => void;
     /** Undefined before the media flow: nothing is said then. */
     audio: () => CallAudio | undefined;
   }) {
     this.#record = deps.record;
     this.#clips = deps.clips;
+    this.#lines = deps.lines;
+    this.#onUnsaid = deps.onUnsaid;
     this.#audio = deps.audio;
   }
 
   /** A clip without its audio is spoken. */
-  say({ utteranceId, kind, text, clipId, interruptible }: SayAction): void {
+  say(action: SayAction): void {
+    const { utteranceId, kind, text, clipId, interruptible } = action;
+    if (action.isInterjection === true) {
+      this.#interject(action);
+      return;
+    }
     this.#record.utterance(utteranceId, kind);
     if (clipId !== undefined) {
       const samples = this.#clips.samples(clipId);
@@ -36,10 +49,26 @@ export class AgentSpeech {
       const reason = 'its file cannot be read';
       this.#record.fault(new GatewayError('CLIP_UNUSABLE', { name: clipId, reason }), false);
     }
+    const rendered = this.#lines.samples(text);
+    if (rendered !== undefined) {
+      this.#audio()?.play({ utteranceId, interruptible, text, samples: rendered });
+      return;
+    }
     const speech = this.#audio()?.speak({ utteranceId, interruptible });
     this.#record.spoken(text);
     speech?.text(text);
     speech?.end();
+  }
+
+  #interject({ utteranceId, kind, text }: SayAction): void {
+    const audio = this.#audio();
+    const samples = this.#lines.samples(text);
+    if (audio === undefined || samples === undefined) {
+      this.#onUnsaid(utteranceId);
+      return;
+    }
+    this.#record.utterance(utteranceId, kind, { isAnswer: false });
+    audio.interject({ utteranceId, text, samples });
   }
 
   /** For the words of a model, as they arrive. */
@@ -52,6 +81,7 @@ export class AgentSpeech {
         this.#record.spoken(delta);
         speech.text(delta);
       },
+      breakOff: () => speech.breakOff(),
       end: () => speech.end(),
       cancel: () => speech.cancel(),
     };

@@ -24,6 +24,8 @@ export interface AudioEventTargets {
   log: Log;
 }
 
+const UNRECOGNIZED = { type: 'caller-turn', text: '', confidence: 0, source: 'speech' } as const;
+
 export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEvent): void {
   const { record, idle, mute } = targets;
   switch (event.type) {
@@ -38,6 +40,14 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'turn':
       callerTurn(targets, event.turn);
+      break;
+    case 'recognizer-lost':
+      targets.dialogue.dispatch({ type: 'keys-only' });
+      break;
+    case 'unrecognized':
+      idle.reset();
+      targets.interim.drop();
+      targets.dialogue.dispatch(UNRECOGNIZED);
       break;
     case 'backchannel':
       targets.interim.drop();

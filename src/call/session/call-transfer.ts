@@ -16,6 +16,7 @@ import {
   type TransferEvent,
 } from '../dialogue/tool-runner.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
+import { callbackUrls } from '../setup/callback-urls.ts';
 import {
   consultationMsMax,
   consultTransferTarget,
@@ -33,6 +34,8 @@ export interface CallTransferOptions {
   log: Log;
   /** The provider's id of the call, if known. */
   callId: () => string | null;
+  /** Without a trailing slash. */
+  publicUrl: string;
   /** For the announcement to the destination of a warm transfer. */
   consultation: Omit<WarmTransferDeps, 'clock' | 'log'>;
 }
@@ -80,7 +83,9 @@ export class CallTransfer {
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const callerId = String(run.initialContext[own] ?? '');
     const warm = announcement && this.#warm(announcement);
-    const target = { to: provider.formatAddress(address.normalized), callerId, ringS, warm };
+    const { transferUrl: documentUrl } = callbackUrls(this.#options.publicUrl, provider, run.id);
+    const known = { to: provider.formatAddress(address.normalized), callerId, ringS };
+    const target = { ...known, documentUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
 

@@ -81,8 +81,8 @@ async function closeAudio(ending: Ending): Promise<void> {
 
 /** A caller who hung up needs no hang-up, unless only their media have ended; a transferred caller goes on
  *  talking. */
-function callToHangUp({ by, callId, reason, media }: Ending): string | null {
-  const hasLeft = by === 'caller' && media?.traits.callAfterClose !== 'goes-on';
+function callToHangUp({ by, callId, reason, plan }: Ending): string | null {
+  const hasLeft = by === 'caller' && plan.provider.capabilities.closeEndsCall;
   const isGone = hasLeft || by === 'provider' || reason === 'transfer_call';
   return isGone ? null : callId;
 }

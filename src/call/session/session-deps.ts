@@ -12,6 +12,8 @@ export interface SessionDeps {
   http: OrganizationHttp;
   closing: RunClosing;
   hangUps: ProviderHangUp;
+  /** The public URL without a trailing slash. */
+  publicUrl: string;
   clock: Clock;
   log: Log;
 }

@@ -25,9 +25,16 @@ interface Spoken extends NodePlace {
   kind: UtteranceKind;
 }
 
+/** Utterances that explain a wait answer no turn. */
+interface UtteranceRole {
+  isAnswer: boolean;
+}
+
 export class SessionEvents extends DialogueRecord {
   readonly #runLog: RunLog;
   readonly #utterances = new Map<number, Spoken>();
+  /** Utterances that answer no turn. */
+  readonly #asides = new Set<number>();
   /** Utterances that are being played. */
   readonly #heard = new Set<number>();
   /** The turn without an answer so far. */
@@ -55,7 +62,7 @@ export class SessionEvents extends DialogueRecord {
     this.#counted.add(job);
     if (unit === 'characters') {
       this.note({ type: 'speech.usage', service, model, characters: amount });
-    } else if (unit === 'seconds') {
+    } else {
       this.note({ type: 'recognition.usage', service, model, seconds: amount });
     }
   }
@@ -74,8 +81,13 @@ export class SessionEvents extends DialogueRecord {
   }
 
   /** An utterance was requested in the current node. */
-  utterance(utteranceId: number, kind: UtteranceKind): void {
+  utterance(
+    utteranceId: number,
+    kind: UtteranceKind,
+    { isAnswer }: UtteranceRole = { isAnswer: true },
+  ): void {
     this.#utterances.set(utteranceId, { kind, ...this.place });
+    if (!isAnswer) this.#asides.add(utteranceId);
   }
 
   spoken(text: string): void {
@@ -86,7 +98,7 @@ export class SessionEvents extends DialogueRecord {
   answered(times: AnswerTimes & { utteranceId: number }): void {
     this.#heard.add(times.utteranceId);
     this.#runLog.emitLive('rtf-bot-started-speaking');
-    if (this.#turn === undefined) return;
+    if (this.#turn === undefined || this.#asides.has(times.utteranceId)) return;
     const parts = turnLatencyOf(this.#turn, times);
     this.#turn = undefined;
     observe(parts);
@@ -98,6 +110,7 @@ export class SessionEvents extends DialogueRecord {
     if (this.#heard.delete(report.utteranceId)) this.#runLog.emitLive('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
+    this.#asides.delete(report.utteranceId);
     if (spoken === undefined || report.heardText === '') return;
     this.note({
       type: 'agent.said',

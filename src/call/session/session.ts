@@ -33,6 +33,7 @@ import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
+import { WaitLines } from './wait-lines.ts';
 
 /** For the last extraction of values after the caller has left; the engine gives up earlier. */
 const LEAVE_MS_MAX = 10_000;
@@ -65,6 +66,7 @@ export class CallSession {
   readonly #idle: IdleTimer;
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueRunner;
+  readonly #wait: WaitLines;
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
@@ -90,6 +92,13 @@ export class CallSession {
     plan.speech.onPermanentFault = (fault) => this.#record.fault(fault, false);
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
+    this.#wait = new WaitLines({
+      plan,
+      clock: this.#clock,
+      log: this.#log,
+      audio: () => this.#audio,
+      dialogue: () => this.#dialogue,
+    });
     this.#dialogue = new DialogueRunner({
       engine: plan.engine,
       medium: this.#medium(),
@@ -159,12 +168,19 @@ export class CallSession {
     const { plan } = this;
     const record = this.#record;
     const audio = (): CallAudio | undefined => this.#audio;
-    const speech = new AgentSpeech({ record, clips: plan.clips, audio });
+    const speech = new AgentSpeech({
+      record,
+      clips: plan.clips,
+      lines: this.#wait.prepared,
+      onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
+      audio,
+    });
     const transfer = new CallTransfer({
       plan,
       clock: this.#clock,
       log: this.#log,
       callId: () => this.#callId,
+      publicUrl: this.#deps.publicUrl,
       consultation: { ...this.#deps.services, ...plan.speech },
     });
     return {
@@ -175,7 +191,10 @@ export class CallSession {
       transfer: (action, signal) => transfer.transfer(action, signal),
       // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
-      onStepped: (state) => this.#mute.follow(state),
+      onStepped: (state) => {
+        this.#mute.follow(state);
+        this.#wait.note();
+      },
       onBroken: (error) => this.#broken(error),
     };
   }
@@ -235,7 +254,11 @@ export class CallSession {
       media,
       recording: this.#options.recording,
       clock: this.#clock,
-      onEvent: (event) => handleAudioEvent(targets, event),
+      onEvent: (event) => {
+        if (event.type === 'turn') this.#wait.callerTurn();
+        handleAudioEvent(targets, event);
+        this.#wait.note();
+      },
       log: this.#log,
     });
     this.#audio = audio;
@@ -256,6 +279,7 @@ export class CallSession {
     const begin = (initialContext: Record<string, unknown>) => {
       audio.ring(false);
       this.#dialogue.dispatch({ type: 'started', direction: plan.run.callType, initialContext });
+      this.#wait.begin();
     };
     onceFetched(plan, begin, () => {
       audio.ring(true);
@@ -342,6 +366,7 @@ export class CallSession {
 
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
     this.#idle.stop();
+    this.#wait.close();
     this.#interim.drop();
     this.#timers.cancelAll();
     // The provider reports the end of media that were not seen to close.

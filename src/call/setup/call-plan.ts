@@ -13,6 +13,7 @@ import { BackgroundNoise, officeBackgroundNoise } from '../../pipeline/speak/bac
 import type { SpeechPlan } from '../../speech/speech-plan.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { linesFor } from '../../workflow/engine/language-lines.ts';
 import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { NO_TOOLS, type NodeTools } from '../../workflow/tools/offered-functions.ts';
@@ -63,6 +64,7 @@ export function planCall(input: {
       settings,
       clips: input.sounds.clips.find,
       tools,
+      lines: linesFor(settings.agent_language),
     }),
     tools,
     settings,

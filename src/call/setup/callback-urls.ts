@@ -1,26 +1,30 @@
 // The URLs of a run's webhooks and media socket for providers, and limits of a phone call.
 
-import type { ProviderName } from '../../model/provider.ts';
 import type { Artifact } from '../../model/run.ts';
+import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
 /** How much longer than the agent's own limit a call is allowed at its provider, which ends it where we cannot. */
 export const CALL_S_EXTRA = 60;
 
-/** `publicUrl` has no trailing slash. */
+/** `publicUrl` has no trailing slash. A PBX has no webhooks; its URLs are never asked for. */
 export function callbackUrls(
   publicUrl: string,
-  provider: ProviderName,
+  provider: TelephonyProvider,
   runId: string,
-): { answerUrl: string; statusUrl: string; answeredByUrl: string } {
-  const base = `${publicUrl}/api/v1/telephony`;
+): { answerUrl: string; statusUrl: string; answeredByUrl: string; transferUrl: string } {
+  const base = `${publicUrl}/api/v1/telephony/${provider.name}`;
+  const { status, answeredBy } = isHosted(provider) ? provider.webhook.routes : NO_ROUTES;
   return {
-    answerUrl: `${base}/${provider}/answer/${runId}`,
-    statusUrl: `${base}/${provider}/status-callback/${runId}`,
-    answeredByUrl: `${base}/${provider}/answered-by/${runId}`,
+    answerUrl: `${base}/answer/${runId}`,
+    statusUrl: `${base}/${status}/${runId}`,
+    answeredByUrl: `${base}/${answeredBy}/${runId}`,
+    transferUrl: `${base}/transfer/${runId}`,
   };
 }
+
+const NO_ROUTES = { status: 'status-callback', answeredBy: 'answered-by' };
 
 /** The secret is in the path: some providers drop query strings. */
 export function mediaUrl(

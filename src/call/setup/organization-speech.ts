@@ -8,15 +8,11 @@ import {
 } from '../../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from '../../speech/language-models.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
-import type { SpeechServices } from '../../speech/speech-services.ts';
+import type { PlannedSpeech } from '../../speech/speech-plan.ts';
+import { type SpeechServices, settingsFaultOf } from '../../speech/speech-services.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
-import type {
-  LanguageModelSource,
-  PlannedSpeech,
-  SpeechOwner,
-  SpeechSource,
-} from './call-services.ts';
+import type { LanguageModelSource, SpeechOwner, SpeechSource } from './call-services.ts';
 
 interface SettingsDeps {
   store: Pick<Store, 'modelConfigurations'>;
@@ -57,12 +53,8 @@ export class OrganizationSpeech extends OrganizationModels implements SpeechSour
   async planOf(owner: SpeechOwner): Promise<PlannedSpeech> {
     const { services } = this.#deps;
     const { settings, faults } = await settingsOf(this.#deps, owner);
-    try {
-      return { plan: services.plan(settings), faults };
-    } catch (error) {
-      const fault = faultOf(error);
-      return { plan: services.plan(GATEWAY_SETTINGS), faults: [...faults, fault] };
-    }
+    const planned = services.plan(settings);
+    return { plan: planned.plan, faults: [...faults, ...planned.faults] };
   }
 }
 
@@ -81,15 +73,6 @@ async function settingsOf(
     return { settings, faults };
   } catch (error) {
     log.error({ err: error, organizationId }, 'speech services not read, the gateway has its own');
-    return { settings: GATEWAY_SETTINGS, faults: [faultOf(error)] };
+    return { settings: GATEWAY_SETTINGS, faults: [settingsFaultOf(error)] };
   }
-}
-
-function faultOf(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return new GatewayError(
-    'SPEECH_SETTINGS_INVALID',
-    { section: 'all', reason: 'unexpected' },
-    error,
-  );
 }

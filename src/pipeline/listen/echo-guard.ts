@@ -22,7 +22,7 @@ const QUIET_DB = -50;
 /** Sound this far below the agent's level is its echo or noise, whatever its shape. */
 const FAINT_DB = 24;
 /** With too few frames to compare, only a sound this far below the agent's level counts as echo. */
-const CLEAR_DB = 10;
+const CLEAR_DB = 7;
 /** Frames of the agent's voice that are enough for a comparison: 600 ms. */
 const ENOUGH = 30;
 /** The latest frames are compared in level with earlier ones: */

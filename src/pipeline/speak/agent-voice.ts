@@ -96,6 +96,7 @@ export class AgentVoice {
         sink.text(delta);
         this.#listener.onSettled();
       },
+      breakOff: () => sink.breakOff(),
       end: () => {
         sink.end();
         this.#listener.onSettled();
@@ -127,6 +128,24 @@ export class AgentVoice {
     return isQueued;
   }
 
+  /** A clip that is played where the agent's own speech is not there yet, before everything queued; not at all if that
+   *  speech comes first. */
+  interject(id: number, clip: { text: string; samples: Int16Array }): void {
+    const utterance = new Utterance(id, true);
+    const segment = new Segment(utterance, clip.text);
+    segment.failed = !segment.push(clip.samples);
+    segment.complete = true;
+    utterance.segments.push(segment);
+    utterance.ended = true;
+    if (this.#closed) {
+      const endMs = this.#mediaMs();
+      this.#listener.onFinished({ utterance, heardText: '', interrupted: true, endMs });
+    } else {
+      this.playout.interject(utterance, this.#mediaMs());
+    }
+    this.#listener.onSettled();
+  }
+
   /** With a full queue, the utterance is over before it began. */
   #queue(id: number, interruptible: boolean): Utterance {
     const utterance = new Utterance(id, interruptible);
@@ -145,9 +164,15 @@ export class AgentVoice {
     this.#pause.ring(on);
   }
 
+  /** Starts or stops the waiting tone, which ends with the agent's next words too. It is no utterance. */
+  hold(on: boolean): void {
+    this.#pause.hold(on);
+  }
+
   /** Drops everything and goes silent. */
   stop(): void {
     this.#pause.ring(false);
+    this.#pause.hold(false);
     this.playout.interrupt(this.#mediaMs(), { everything: true });
   }
 

@@ -1,43 +1,65 @@
-// What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), or a
-// ring-back tone.
+// What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), a ring-back
+// tone, or a waiting tone.
 
 import { fadeOut } from '../../audio/gain.ts';
-import { ringbackTone, type ToneSamples } from '../../audio/tones/tone-generator.ts';
+import { ringbackTone, type ToneSamples, waitingTone } from '../../audio/tones/tone-generator.ts';
 
 export class Filler {
   readonly #ambient: boolean;
-  #tone: ToneSamples | undefined;
-  /** `ending`: it fades out in the next frame. */
-  #ring: 'off' | 'begun' | 'heard' | 'ending' = 'off';
+  readonly #ring = new PauseTone(ringbackTone);
+  readonly #waiting = new PauseTone(waitingTone);
 
   /** `ambient`: every pause has frames. */
   constructor(ambient: boolean) {
     this.#ambient = ambient;
   }
 
-  /** Starts the tone, with its two seconds of sound first; or stops it with one more frame, if it sounds. */
+  /** Starts the ring-back tone, with its two seconds of sound first; or stops it with one more frame, if it sounds. */
   ring(on: boolean): void {
-    if (on) {
-      if (this.#ring === 'begun' || this.#ring === 'heard') return;
-      this.#tone = ringbackTone();
-      this.#ring = 'begun';
-    } else if (this.#ring !== 'off') {
-      this.#ring = this.#ring === 'begun' ? 'off' : 'ending';
-    }
+    this.#ring.turn(on);
+  }
+
+  /** Starts or stops the waiting tone in the same way. */
+  hold(on: boolean): void {
+    this.#waiting.turn(on);
   }
 
   /** The next frame of the pause; false if none is to be sent: `frame` is not written then. */
   fill(frame: Int16Array): boolean {
-    if (this.#ring === 'off' || this.#tone === undefined) {
-      if (this.#ambient) frame.fill(0);
-      return this.#ambient;
+    if (this.#ring.fill(frame) || this.#waiting.fill(frame)) return true;
+    if (this.#ambient) frame.fill(0);
+    return this.#ambient;
+  }
+}
+
+class PauseTone {
+  readonly #make: () => ToneSamples;
+  #tone: ToneSamples | undefined;
+  /** `ending`: it fades out in the next frame. */
+  #state: 'off' | 'begun' | 'heard' | 'ending' = 'off';
+
+  constructor(make: () => ToneSamples) {
+    this.#make = make;
+  }
+
+  turn(on: boolean): void {
+    if (on) {
+      if (this.#state === 'begun' || this.#state === 'heard') return;
+      this.#tone = this.#make();
+      this.#state = 'begun';
+    } else if (this.#state !== 'off') {
+      this.#state = this.#state === 'begun' ? 'off' : 'ending';
     }
+  }
+
+  fill(frame: Int16Array): boolean {
+    if (this.#state === 'off' || this.#tone === undefined) return false;
     this.#tone.fill(frame);
-    if (this.#ring === 'ending') {
+    if (this.#state === 'ending') {
       fadeOut(frame);
-      this.#ring = 'off';
+      this.#state = 'off';
     } else {
-      this.#ring = 'heard';
+      this.#state = 'heard';
     }
     return true;
   }

@@ -6,10 +6,11 @@ import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../../metr
 import type { Filler } from './filler.ts';
 import type { FrameBatch } from './frame-batch.ts';
 import type { FrameWriter } from './frame-writer.ts';
+import { Interjection } from './interjection.ts';
 import { type FrameFacts, Playhead, type PlayheadPosition } from './playhead.ts';
 import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
 import { SendAhead } from './send-ahead.ts';
-import type { Segment, Utterance } from './utterance.ts';
+import { resultOf, type Segment, type Utterance, unsentSamples } from './utterance.ts';
 
 /** Queued utterances. A call has two or three. */
 const QUEUE_MAX = 64;
@@ -17,25 +18,22 @@ const QUEUE_MAX = 64;
 const BUFFERED_BYTES_MAX = 16_384;
 /** A mark that does not return counts as returned this long after its audio should have been played. */
 const MARK_PATIENCE_MS = 1_500;
-/** Without marks, audio counts as played after this time. */
 const MARKLESS_PATIENCE_MS = 300;
 /** Fade-out of an interrupted word: long enough not to click, short enough to be heard as silence. */
 const FADE_FRAMES = 3;
 /** About 12 dB down. */
 const DUCKED = 0.25;
-/** Audio gathered after an underrun, so that the next one does not follow at once. */
+/** Gathered after an underrun. */
 const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
 /** An utterance stopped within this time starts again from its begin. */
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
-/** Ticks this late do not move the playing time: the far end has audio in its buffer. */
+/** Ticks this late do not move the playing time: the far end has a buffer. */
 const SLACK_MS = FRAME_MS / 2;
-/** A far end that is this late only shows when it measured: its tick, and the transit time. */
-const LATE_MS = 2 * FRAME_MS;
-/** A pause is sent no further ahead than this at the next tick: speech would wait behind it, and a gap in it
- *  does no harm. */
+const LATE_MS = 2 * FRAME_MS; // Its tick, and the transit time.
+/** A pause is sent no further ahead than this at the next tick: speech would wait behind it. */
 const PAUSE_LEAD_MS = FRAME_MS;
 
-// Scratch frame shared by all calls: it is written and kept (`#write`) before another call sends.
+// Shared by all calls: written and kept (`#write`) before another call sends.
 const frame = new Int16Array(FRAME_SAMPLES);
 const facts: FrameFacts = { segment: undefined, at: 0, playMs: 0, fromGain: 1, toGain: 1 };
 
@@ -48,6 +46,7 @@ export class Playout {
   readonly #lead: SendAhead;
   readonly #sent: Playhead;
   readonly #queue: Utterance[] = [];
+  readonly #aside: Interjection;
   /** The next sample to send. */
   #atUtterance = 0;
   #atSegment = 0;
@@ -66,19 +65,20 @@ export class Playout {
     this.#writer = options.writer;
     this.#wire = options.wire;
     this.#listener = options.listener;
+    this.#aside = new Interjection(options.listener);
     this.#marks = options.marks;
     this.#pause = options.pause;
     this.#lead = new SendAhead(options.lead);
     this.#sent = new Playhead({ leadMsMax: this.#lead.maxMs, sink: options.onPlayed });
   }
 
-  /** Whether it can be ticked in strides longer than a frame. */
+  /** Whether ticks may be longer than a frame. */
   get isStepped(): boolean {
     return this.#lead.isStepped;
   }
 
   get empty(): boolean {
-    return this.#queue.length === 0;
+    return this.#queue.length === 0 && !this.#aside.isPending;
   }
 
   get full(): boolean {
@@ -87,6 +87,11 @@ export class Playout {
 
   get held(): boolean {
     return this.#held;
+  }
+
+  /** Whether there is speech that is not sent, or not there yet. */
+  get owesSpeech(): boolean {
+    return this.#queue.some((utterance) => utterance.isUnsent);
   }
 
   /** Media time from which on the far end plays no speech, as far as was sent. */
@@ -101,22 +106,19 @@ export class Playout {
 
   /** Time until everything queued is played; Infinity while that is unknown. */
   remainingMs(nowMs: number): number {
-    let samples = 0;
-    for (let at = this.#atUtterance; at < this.#queue.length; at++) {
-      const utterance = this.#queue[at] as Utterance;
-      if (!utterance.ended) return Number.POSITIVE_INFINITY;
-      for (const segment of utterance.segments) {
-        if (!segment.complete) return Number.POSITIVE_INFINITY;
-        if (at > this.#atUtterance || segment.index >= this.#atSegment) samples += segment.samples;
-      }
-    }
-    return (
-      Math.max(0, this.#speechEndMs - nowMs) + samplesToMs(Math.max(0, samples - this.#atSample))
-    );
+    const samples = unsentSamples(this.#queue.slice(this.#atUtterance), this.#atSegment);
+    const unsentMs = samplesToMs(Math.max(0, samples - this.#atSample));
+    return Math.max(0, this.#speechEndMs - nowMs) + unsentMs;
   }
 
   add(utterance: Utterance): void {
     this.#queue.push(utterance);
+  }
+
+  /** Plays an utterance of one complete segment before all that is queued; not at all if the queue goes on first. */
+  interject(utterance: Utterance, nowMs: number): void {
+    this.#aside.begin(utterance, nowMs);
+    this.pump(nowMs);
   }
 
   /** Reports the frames that were played meanwhile. */
@@ -144,11 +146,25 @@ export class Playout {
     if (this.#endMs >= nowMs + this.#lead.leastMs) return;
     const untilMs = nowMs + this.#lead.mostMs;
     while (this.#endMs < untilMs && !this.#sent.full) {
+      if (this.#aside.isUnderWay && this.#sendAside(nowMs)) continue;
       const segment = this.#ready(nowMs);
       if (segment !== undefined) this.#send(segment, nowMs);
       this.#hasMore = segment !== undefined;
-      if (!this.#hasMore) return;
+      if (!this.#hasMore && !this.#sendAside(nowMs)) return;
     }
+  }
+
+  /** What it plays is no progress of the queue's segments. False if there is nothing to send of it. */
+  #sendAside(nowMs: number): boolean {
+    if (!this.#aside.read(frame)) return false;
+    facts.segment = undefined;
+    facts.playMs = this.#playMs(nowMs);
+    framesOut.inc();
+    this.#write(1);
+    this.#endMs = facts.playMs + FRAME_MS;
+    this.#speechEndMs = this.#endMs;
+    this.#aside.sent(facts.playMs, this.#endMs, nowMs);
+    return true;
   }
 
   #pumpPause(nowMs: number): void {
@@ -173,8 +189,7 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The far end still has this much of the sent audio to play. If that is more than by the clock, it is late
-   *  for good: everything sent is played later, and what follows waits. */
+  /** The far end still has this much to play. If that is more than by the clock, it is late for good. */
   unplayed(ms: number, nowMs: number): void {
     const lateMs = nowMs + ms - this.#endMs;
     if (lateMs < LATE_MS) return;
@@ -219,7 +234,7 @@ export class Playout {
     const dropped = this.#queue.splice(0, kept < 0 ? this.#queue.length : kept);
     this.#seek(0, 0, 0);
     this.#writer.startFrom(1);
-    for (const utterance of dropped) this.#drop(utterance, nowMs);
+    for (const each of dropped) this.#listener.onFinished(resultOf(each, nowMs));
   }
 
   /** Takes one utterance back. It is reported after those before it. */
@@ -278,6 +293,8 @@ export class Playout {
     const { utterance } = segment;
     const gapMs = utterance.startMs === undefined || !this.#hasMore ? 0 : playMs - this.#endMs;
     if (gapMs > 0) playoutGapSeconds.observe(gapMs / 1_000);
+    this.#aside.dropUnbegun(nowMs);
+    this.#pause.hold(false);
     segment.read(this.#atSample, frame);
     framesOut.inc();
     facts.segment = segment;
@@ -309,10 +326,10 @@ export class Playout {
     this.#listener.onRoom();
   }
 
-  /** Takes back what the far end has not played and fades the sound out; with `only`, that of this utterance
-   *  alone: audio of others is sent again. */
+  /** Takes back what is not played and fades out; with `only`, this utterance alone: others are sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
     const from = this.#sent.truncate(nowMs);
+    const aside = this.#aside.drop(nowMs);
     this.#hasMore = false;
     this.#generation++;
     if (this.#endMs > nowMs) {
@@ -320,16 +337,12 @@ export class Playout {
       this.#endMs = nowMs;
       this.#speechEndMs = Math.min(this.#speechEndMs, nowMs);
     }
-    for (const { segments } of this.#queue) {
-      for (const segment of segments) {
-        if (segment.sentEndMs === undefined) continue;
-        if (segment.sentEndMs > nowMs) segment.sentEndMs = undefined;
-        else segment.acknowledged = true;
-      }
-    }
-    if (from === undefined) return;
-    this.#seek(this.#queue.indexOf(from.segment.utterance), from.segment.index, from.at);
-    if (only === undefined || from.segment.utterance === only) this.#fadeOut(from);
+    for (const utterance of this.#queue) utterance.takeBack(nowMs);
+    const utterance = from?.segment.utterance;
+    if (from !== undefined && utterance !== undefined)
+      this.#seek(this.#queue.indexOf(utterance), from.segment.index, from.at);
+    if (aside !== undefined) this.#fadeOut(aside);
+    else if (from !== undefined && (only ?? utterance) === utterance) this.#fadeOut(from);
   }
 
   #fadeOut({ segment, at, gain }: PlayheadPosition): void {
@@ -350,8 +363,7 @@ export class Playout {
     facts.toGain = gain;
     this.#writer.shape(frame, gain, facts.playMs);
     this.#sent.push(facts, frame);
-    // The clear comes last: a far end that does not keep up may be closed at once, and that call and others fall
-    // silent.
+    // Last: a far end that does not keep up may be closed at once, and that call and others fall silent.
     this.#writer.send(frame);
   }
 
@@ -367,6 +379,7 @@ export class Playout {
   }
 
   #finishPlayed(nowMs: number): void {
+    this.#aside.finishPlayed(nowMs);
     const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
       const done = head.played(nowMs) && head.acknowledged(nowMs, patienceMs);
@@ -374,21 +387,8 @@ export class Playout {
       if (this.#atUtterance === 0) this.#seek(0, 0, 0);
       else this.#atUtterance--;
       this.#queue.shift();
-      this.#drop(head, nowMs);
+      this.#listener.onFinished(resultOf(head, nowMs));
     }
-  }
-
-  #drop(utterance: Utterance, nowMs: number): void {
-    const interrupted = !utterance.played(nowMs);
-    const last = utterance.segments.at(-1)?.sentEndMs;
-    this.#listener.onFinished({
-      utterance,
-      // A clear arrives after the audio sent before it: by then the far end has played what the playhead says.
-      heardText: utterance.heardText(),
-      interrupted,
-      // Audio that was sent ahead and taken back starts after it has ended.
-      endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
-    });
   }
 
   #seek(utterance: number, segment: number, sample: number): void {

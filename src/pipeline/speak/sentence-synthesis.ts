@@ -5,7 +5,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import { plainSpeech } from '../../speech/tts/plain-speech.ts';
-import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
 import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -17,7 +16,8 @@ import {
   type Synthesizer,
   type SynthesizerOptions,
 } from './synthesizer.ts';
-import { Segment, type Utterance } from './utterance.ts';
+import { createTimedPieces, type TimedPieces } from './timed-pieces.ts';
+import { isDry, Segment, type Utterance } from './utterance.ts';
 
 /** Sentences that wait for synthesis. A minute of speech has ten. */
 const WAITING_MAX = 200;
@@ -36,6 +36,8 @@ export class SentenceSynthesizer implements Synthesizer {
   readonly #voice: string | undefined;
   readonly #listener: SynthesisListener;
   readonly #waiting: Segment[] = [];
+  /** Of utterances whose text is not complete. */
+  readonly #texts = new Map<Utterance, TimedPieces>();
   #running: Synthesis | undefined;
   /** Segments started and not yet sent. */
   #ahead: Segment[] = [];
@@ -49,17 +51,26 @@ export class SentenceSynthesizer implements Synthesizer {
   }
 
   open(utterance: Utterance): SynthesisText {
-    const splitter = createSentenceSplitter();
+    const pieces = createTimedPieces({
+      clock: this.#clock,
+      onPiece: (piece) => {
+        this.#queue(utterance, piece);
+        this.pump();
+      },
+      isDry: () => isDry(utterance),
+    });
+    this.#texts.set(utterance, pieces);
     return {
       text: (delta) => {
         if (utterance.ended || utterance.cancelled || delta === '') return;
         utterance.firstTextAt ??= this.#clock.monotonicMs();
-        for (const piece of splitter.push(delta)) this.#queue(utterance, piece);
-        this.pump();
+        pieces.push(delta);
       },
+      breakOff: () => pieces.breakOff(),
       end: () => {
         if (utterance.ended || utterance.cancelled) return;
-        for (const piece of splitter.end()) this.#queue(utterance, piece);
+        pieces.end();
+        this.#texts.delete(utterance);
         utterance.ended = true;
         this.pump();
         this.#listener.onAudio();
@@ -82,6 +93,8 @@ export class SentenceSynthesizer implements Synthesizer {
   /** The rest of this utterance is not needed. */
   drop(utterance: Utterance): void {
     utterance.cancelled = true;
+    this.#texts.get(utterance)?.stop();
+    this.#texts.delete(utterance);
     for (let at = this.#waiting.length - 1; at >= 0; at--) {
       if (this.#waiting[at]?.utterance === utterance) this.#waiting.splice(at, 1);
     }
@@ -95,6 +108,8 @@ export class SentenceSynthesizer implements Synthesizer {
 
   close(): void {
     this.#closed = true;
+    for (const text of this.#texts.values()) text.stop();
+    this.#texts.clear();
     this.#waiting.length = 0;
     const running = this.#running;
     if (running === undefined) return;
@@ -124,6 +139,7 @@ export class SentenceSynthesizer implements Synthesizer {
         segment.words = [...segment.words, ...words];
       },
       onUsage: (usage: ServiceUsage) => this.#listener.onUsage(usage),
+      onUnspoken: (error: GatewayError) => this.#listener.onFault(error),
     };
     this.#tts
       .synthesize({ text: segment.text, voice: this.#voice }, listener, synthesis.abort.signal)
@@ -158,10 +174,13 @@ export class SentenceSynthesizer implements Synthesizer {
   #finish(synthesis: Synthesis, error: unknown): void {
     if (this.#running !== synthesis) return;
     this.#settle(synthesis);
-    synthesis.segment.complete = true;
+    const { segment } = synthesis;
+    segment.complete = true;
     if (error !== undefined) {
-      synthesis.segment.failed = true;
+      segment.failed = true;
       this.#listener.onFault(asGatewayError(error));
+    } else if (segment.samples === 0) {
+      this.#listener.onFault(new GatewayError('TTS_FAILED', { reason: 'no audio for the text' }));
     }
     this.pump();
     this.#listener.onAudio();

@@ -5,10 +5,10 @@ import { samplesToMs } from '../../audio/pcm.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import { plainSpeech } from '../../speech/tts/plain-speech.ts';
-import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
 import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import { MS_PER_CHARACTER } from './heard-text.ts';
 import {
   AUDIO_WAIT_MS,
@@ -17,7 +17,8 @@ import {
   type Synthesizer,
   type SynthesizerOptions,
 } from './synthesizer.ts';
-import { Segment, type Utterance } from './utterance.ts';
+import { createTimedPieces, type TimedPieces } from './timed-pieces.ts';
+import { isDry, Segment, type Utterance } from './utterance.ts';
 
 /** Pieces of one utterance that wait. A minute of speech has ten. */
 const WAITING_MAX = 200;
@@ -31,6 +32,7 @@ const LOOK_MS = 500;
 /** The text of one utterance. */
 interface Script {
   utterance: Utterance;
+  pieces: TimedPieces;
   waiting: string[];
   isEnded: boolean;
 }
@@ -43,7 +45,7 @@ interface Running {
   /** Characters before this segment's text in the stream. */
   before: number;
   isEnded: boolean;
-  deadline: Timer | undefined;
+  deadline: SlidingDeadline;
   usage: ServiceUsage[];
 }
 
@@ -67,20 +69,27 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 
   open(utterance: Utterance): SynthesisText {
-    const splitter = createSentenceSplitter();
-    const script: Script = { utterance, waiting: [], isEnded: false };
+    const pieces = createTimedPieces({
+      clock: this.#clock,
+      onPiece: (piece) => {
+        this.#queue(script, piece);
+        this.pump();
+      },
+      isDry: () => script.waiting.length === 0 && isDry(utterance),
+    });
+    const script: Script = { utterance, pieces, waiting: [], isEnded: false };
     if (!utterance.cancelled) this.#scripts.push(script);
     const isOver = (): boolean => script.isEnded || utterance.cancelled || this.#isClosed;
     return {
       text: (delta) => {
         if (isOver() || delta === '') return;
         utterance.firstTextAt ??= this.#clock.monotonicMs();
-        for (const piece of splitter.push(delta)) this.#queue(script, piece);
-        this.pump();
+        pieces.push(delta);
       },
+      breakOff: () => pieces.breakOff(),
       end: () => {
         if (isOver()) return;
-        for (const piece of splitter.end()) this.#queue(script, piece);
+        pieces.end();
         script.isEnded = true;
         this.pump();
         this.#listener.onAudio();
@@ -96,7 +105,7 @@ export class StreamedSynthesizer implements Synthesizer {
     utterance.cancelled = true;
     const running = this.#running;
     const at = this.#scripts.findIndex((script) => script.utterance === utterance);
-    if (at >= 0) this.#scripts.splice(at, 1);
+    if (at >= 0) this.#scripts.splice(at, 1)[0]?.pieces.stop();
     if (running?.script.utterance === utterance) {
       running.stream.cancel();
       this.#settle(running);
@@ -106,7 +115,7 @@ export class StreamedSynthesizer implements Synthesizer {
 
   close(): void {
     this.#isClosed = true;
-    this.#scripts.length = 0;
+    for (const { pieces } of this.#scripts.splice(0)) pieces.stop();
     this.#look?.cancel();
     const running = this.#running;
     if (running === undefined) return;
@@ -151,7 +160,7 @@ export class StreamedSynthesizer implements Synthesizer {
     running.stream.push(piece);
     // The caller waits for the first clause; the service may gather text for the others.
     if (isFirst && this.#running === running) running.stream.flush();
-    if (this.#running === running && running.deadline === undefined) this.#awaitAudio(running);
+    if (this.#running === running && !running.deadline.isSet) this.#awaitAudio(running);
     return true;
   }
 
@@ -172,6 +181,7 @@ export class StreamedSynthesizer implements Synthesizer {
         running.segment.words = [...running.segment.words, ...words];
       },
       onUsage: (usage) => addUsage(running.usage, usage),
+      onUnspoken: (error) => this.#listener.onFault(error),
       onContinued: (fromCharacter) => this.#continue(running, fromCharacter),
       onDone: () => this.#finish(running, undefined),
       onError: (error) => this.#finish(running, error),
@@ -183,7 +193,10 @@ export class StreamedSynthesizer implements Synthesizer {
       segment,
       before: 0,
       isEnded: false,
-      deadline: undefined,
+      deadline: new SlidingDeadline(this.#clock, () => {
+        stream.cancel();
+        this.#finish(running, new GatewayError('TTS_TIMEOUT'));
+      }),
       usage: [],
     };
     this.#running = running;
@@ -202,9 +215,8 @@ export class StreamedSynthesizer implements Synthesizer {
     const { segment } = running;
     segment.utterance.firstAudioAt ??= this.#clock.monotonicMs();
     // While the text goes on, the pauses are the model's.
-    running.deadline?.cancel();
-    running.deadline = undefined;
     if (running.isEnded) this.#awaitAudio(running);
+    else running.deadline.clear();
     if (segment.push(samples)) {
       this.#listener.onAudio();
       return;
@@ -240,15 +252,13 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 
   #awaitAudio(running: Running): void {
-    running.deadline?.cancel();
-    running.deadline = this.#clock.after(AUDIO_WAIT_MS, () => {
-      running.stream.cancel();
-      this.#finish(running, new GatewayError('TTS_TIMEOUT'));
-    });
+    // What came is played first: the fallback of voices waits so long as well.
+    const { samples, playedSamples } = running.segment;
+    running.deadline.set(samplesToMs(Math.max(0, samples - playedSamples)) + AUDIO_WAIT_MS);
   }
 
   #settle(running: Running): void {
-    running.deadline?.cancel();
+    running.deadline.clear();
     this.#running = undefined;
     for (const usage of running.usage) this.#listener.onUsage(usage);
   }

@@ -27,6 +27,8 @@ export interface SynthesizerOptions {
 /** Accepts the text of one utterance. */
 export interface SynthesisText {
   text(delta: string): void;
+  /** The last word, if it is not complete, is dropped. More text may follow. */
+  breakOff(): void;
   end(): void;
 }
 

@@ -7,6 +7,8 @@ import { heardTextOf } from './heard-text.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
+/** Synthesis of a few words takes less. */
+const DRY_SAMPLES = 0.6 * RATE_HZ;
 /** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
 const CHUNKS_MAX = 6_000;
 
@@ -133,6 +135,12 @@ export class Utterance {
     this.interruptible = interruptible;
   }
 
+  /** There is more to come, or to be sent. */
+  get isUnsent(): boolean {
+    if (this.cancelled) return false;
+    return !this.ended || this.segments.some(({ sentEndMs }) => sentEndMs === undefined);
+  }
+
   /** All of it was sent, and its playing time has passed. */
   played(nowMs: number): boolean {
     if (!this.ended) return false;
@@ -154,12 +162,39 @@ export class Utterance {
     }
   }
 
+  /** The far end's buffer is cleared: what it has not played is sent again, what it has needs no report. */
+  takeBack(nowMs: number): void {
+    for (const segment of this.segments) {
+      if (segment.sentEndMs === undefined) continue;
+      if (segment.sentEndMs > nowMs) segment.sentEndMs = undefined;
+      else segment.acknowledged = true;
+    }
+  }
+
   heardText(): string {
     return this.segments
       .map((segment) => segment.heardText())
       .filter((text) => text !== '')
       .join(' ');
   }
+}
+
+/** Whether the caller will have heard all audio of the utterance within 600 ms, and no sentence of it is still to be
+ *  synthesised. */
+export function isDry({ segments }: Utterance): boolean {
+  if (segments.some(({ samples, complete }) => samples === 0 && !complete)) return false;
+  const unplayed = segments.reduce((sum, each) => sum + each.samples - each.playedSamples, 0);
+  return unplayed <= DRY_SAMPLES;
+}
+
+/** Samples of these utterances from segment `from` of the first one on; Infinity while that is unknown. */
+export function unsentSamples(utterances: readonly Utterance[], from: number): number {
+  let samples = 0;
+  for (const [at, { ended, segments }] of utterances.entries()) {
+    if (!ended || segments.some(({ complete }) => !complete)) return Number.POSITIVE_INFINITY;
+    for (const segment of segments) if (at > 0 || segment.index >= from) samples += segment.samples;
+  }
+  return samples;
 }
 
 /** The result of an utterance. */
@@ -169,4 +204,17 @@ export interface UtteranceResult {
   interrupted: boolean;
   /** Media time. */
   endMs: number;
+}
+
+export function resultOf(utterance: Utterance, nowMs: number): UtteranceResult {
+  const interrupted = !utterance.played(nowMs);
+  const last = utterance.segments.at(-1)?.sentEndMs;
+  return {
+    utterance,
+    // A clear arrives after the audio sent before it: by then the far end has played what the playhead says.
+    heardText: utterance.heardText(),
+    interrupted,
+    // Audio that was sent ahead and taken back starts after it has ended.
+    endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
+  };
 }

@@ -4,6 +4,8 @@
 
 import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { trustIn } from '../../model/word-trust.ts';
+import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
 import type { VoiceActivity } from '../listen/voice-activity.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { TurnTuning } from './turn-tuning.ts';
@@ -15,14 +17,16 @@ const VOICE_MS = 1_500;
 const HOLD_PROBABILITY = 0.65;
 /** Interim words count only with this much voice before them: recognisers guess words in noise. */
 const WORDS_VOICE_MS_MIN = 150;
-/** After the voice has ended, words are awaited for the recogniser's delay, within these bounds. */
-const WORDS_WAIT_MS_MIN = 600;
-const WORDS_WAIT_MS_MAX = 1_000;
+/** After the voice has ended, words are awaited for the recogniser's delay and this time, within these bounds. */
 const FINALIZE_MS = 300;
+const WORDS_WAIT_MS_MIN = 600;
+const WORDS_WAIT_MS_MAX = 2_800;
 /** A single window of voice. */
 const CLICK_MS = 64;
 /** Caller and agent started at the same time: the agent yields at the first sign of voice. */
 export const BARGE_IN_MS = 400;
+
+type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'>;
 
 export interface BargeInListener {
   onDuck(): void;
@@ -36,23 +40,28 @@ export interface BargeInListener {
 export class BargeInDetector {
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
-  readonly #wordsWaitMs: number;
+  #recognizer: BargeInRecognizer | undefined;
   #expectation: ExpectedInput = OPEN_SPEECH;
   /** `spent`: this voice was judged to be no interruption; until it ends, only words count. */
   #state: 'quiet' | 'ducked' | 'held' | 'spent' = 'quiet';
   #onsetMs = 0;
   #resumeAtMs = Number.POSITIVE_INFINITY;
   #voicedMs = 0;
+  /** The interim words of the current voice are an acknowledgement so far. */
+  #acknowledges = false;
 
   constructor(options: {
     listener: BargeInListener;
     tuning: TurnTuning['start'];
-    finalMsP99: number;
+    recognizer: BargeInRecognizer | undefined;
   }) {
     this.#listener = options.listener;
     this.#tuning = options.tuning;
-    const waitMs = FINALIZE_MS + options.finalMsP99;
-    this.#wordsWaitMs = Math.min(WORDS_WAIT_MS_MAX, Math.max(WORDS_WAIT_MS_MIN, waitMs));
+    this.#recognizer = options.recognizer;
+  }
+
+  recognizerReplaced(recognizer: BargeInRecognizer): void {
+    this.#recognizer = recognizer;
   }
 
   /** Whether the agent is ducked or held, without a decision yet. */
@@ -86,19 +95,23 @@ export class BargeInDetector {
     this.#outlast(voice, nowMs);
   }
 
-  /** Whether these words, spoken while the agent speaks, are meant to stop it. */
-  interrupts(text: string): boolean {
+  /** Whether these words, spoken while the agent speaks, are meant to stop it. `asked`: the caller has heard a
+   *  question, so that "okay" may answer it. */
+  interrupts({ text, confidence, language }: RecognizedWords, asked: boolean): boolean {
     const count = wordsOf(text).length;
-    if (count === 0) return false;
-    if (isStopWord(text)) return true;
+    if (count === 0 || this.#isGuessed(confidence)) return false;
+    if (isStopWord(text, language)) return true;
     if (this.#tuning.strategy === 'min_words') return count >= this.#tuning.wordsMin;
-    return !isBackchannel(text) || isExpectedAnswer(text, this.#expectation);
+    if (!isBackchannel(text, language)) return true;
+    return asked && isExpectedAnswer(text, this.#expectation);
   }
 
   /** Interim words. Returns whether they stopped the agent. */
-  partial(text: string): boolean {
-    if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(text)) return false;
-    if (this.#mayAcknowledge(text)) return false;
+  partial(words: RecognizedWords, asked: boolean): boolean {
+    this.#acknowledges = this.#mayAcknowledge(words, asked);
+    // A closed grammar makes its phrases of any sound: only final words have a confidence, and the agent is held.
+    if (this.#recognizer?.closedOnly === true || this.#acknowledges) return false;
+    if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(words, asked)) return false;
     this.confirm();
     return true;
   }
@@ -132,14 +145,27 @@ export class BargeInDetector {
     this.dismiss();
   }
 
-  /** Whether a decision is too early: "I" may continue as "I see". */
-  #mayAcknowledge(text: string): boolean {
-    if (isStopWord(text) || isExpectedAnswer(text, this.#expectation)) return false;
-    return isBackchannelPrefix(text);
+  /** Words of a closed grammar are guesses below the confidence with which the dialogue believes them. */
+  #isGuessed(confidence: number | null): boolean {
+    const trust = trustIn(confidence);
+    return trust === 'reject' || (trust === 'confirm' && this.#recognizer?.closedOnly === true);
+  }
+
+  /** Whether the words are an acknowledgement or may become one: "I" may continue as "I see". */
+  #mayAcknowledge({ text, language }: RecognizedWords, asked: boolean): boolean {
+    if (isStopWord(text, language)) return false;
+    if (asked && isExpectedAnswer(text, this.#expectation)) return false;
+    return isBackchannel(text, language) || isBackchannelPrefix(text, language);
+  }
+
+  get #wordsWaitMs(): number {
+    const waitMs = FINALIZE_MS + (this.#recognizer?.finalMsP99 ?? 0);
+    return Math.min(WORDS_WAIT_MS_MAX, Math.max(WORDS_WAIT_MS_MIN, waitMs));
   }
 
   #reset(state: 'quiet' | 'spent'): void {
     this.#state = state;
+    this.#acknowledges = false;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
   }
 
@@ -152,7 +178,7 @@ export class BargeInDetector {
   /** Voice that does not end. */
   #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
-    if (strategy === 'default' && voice.voicedMs >= VOICE_MS) {
+    if (strategy === 'default' && voice.voicedMs >= VOICE_MS && !this.#acknowledges) {
       this.confirm();
     } else if (strategy === 'provisional_vad' && nowMs - voice.onsetMs >= pauseMs) {
       this.#reset('spent');

@@ -9,10 +9,12 @@ import { type CallerWords, isValueIncomplete, silenceNeededMs, wordsOf } from '.
 const FINAL_SHARE = 1.2;
 const FINAL_MS_MIN = 150;
 const FINAL_MS_MAX = 2_500;
+/** A busy recogniser may announce this much delay of the words of one turn. */
+const DELAY_MS_MAX = 8_000;
 /** A recogniser that ends turns itself knows more than the silence: it has this much longer before its turn is ended
  *  by force. */
 const OWN_TURNS_MS = 700;
-/** Some services repeat the words of a final as interim words within this time. */
+/** Some services repeat the words of a final as interim words within this time, one after the other. */
 const REPEATED_MS = 1_000;
 /** Speech without a pause is split into turns of this length. */
 const SPEECH_MS_MAX = 60_000;
@@ -24,6 +26,8 @@ const UNVOICED_MS = 300;
 export interface SpokenTurn {
   text: string;
   confidence: number | null;
+  /** BCP 47, where the recogniser detects it. */
+  language: string | undefined;
   /** These words came without detected voice. */
   unvoiced: boolean;
   startMs: number;
@@ -42,8 +46,8 @@ export interface TurnListener {
   /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
-  /** The voice had no words. */
-  onNothing(): void;
+  /** The voice had no words: `text` is empty. */
+  onNothing(turn: SpokenTurn): void;
 }
 
 export interface TurnOptions {
@@ -72,8 +76,8 @@ export class TurnDetector {
   #lastWordMs = 0;
   #decidedMs = 0;
   #deadlineMs = 0;
-  /** The wait for the final words was extended. */
-  #isExtended = false;
+  /** By how much the wait for the final words may still be extended. */
+  #delayLeftMs = 0;
   #lastFinal = { text: '', atMs: Number.NEGATIVE_INFINITY };
   #parts: RecognizedWords[] = [];
   #partial: RecognizedWords | undefined;
@@ -168,11 +172,12 @@ export class TurnDetector {
     this.#conclude();
   }
 
-  /** The final words that are awaited come later by so much; once for each wait. */
+  /** The final words that are awaited come later by so much. */
   delayed(ms: number): void {
-    if (this.#state !== 'waiting' || this.#isExtended) return;
-    this.#isExtended = true;
-    this.#deadlineMs += Math.min(FINAL_MS_MAX, Math.max(0, ms));
+    if (this.#state !== 'waiting') return;
+    const delayMs = Math.min(this.#delayLeftMs, Math.max(0, ms));
+    this.#delayLeftMs -= delayMs;
+    this.#deadlineMs += delayMs;
   }
 
   recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
@@ -199,6 +204,15 @@ export class TurnDetector {
     } else if (this.#state === 'waiting' && nowMs >= this.#deadlineMs) {
       this.#conclude();
     }
+  }
+
+  /** The words of the turn so far, as one. */
+  get words(): RecognizedWords {
+    return {
+      text: this.text,
+      confidence: leastConfidence(this.#words),
+      language: this.#words.findLast(({ language }) => language !== undefined)?.language,
+    };
   }
 
   get #words(): readonly RecognizedWords[] {
@@ -246,7 +260,8 @@ export class TurnDetector {
   #repeatsFinal(text: string): boolean {
     if (this.#partial !== undefined) return false;
     if (this.#nowMs - this.#lastFinal.atMs > REPEATED_MS) return false;
-    return wordsOf(text).join(' ') === wordsOf(this.#lastFinal.text).join(' ');
+    const words = wordsOf(text).join(' ');
+    return `${wordsOf(this.#lastFinal.text).join(' ')} `.startsWith(`${words} `);
   }
 
   /** The caller has finished; only the final words are missing. */
@@ -259,7 +274,7 @@ export class TurnDetector {
     }
     const finalMs = this.#recognizer.finalMsP99 * FINAL_SHARE;
     this.#deadlineMs = this.#nowMs + Math.min(FINAL_MS_MAX, Math.max(FINAL_MS_MIN, finalMs));
-    this.#isExtended = false;
+    this.#delayLeftMs = DELAY_MS_MAX;
     this.#state = 'waiting';
     this.#owed++;
     this.#listener.onFinalize();
@@ -273,7 +288,7 @@ export class TurnDetector {
     this.#unvoiced = false;
     this.#next();
     if (turn.text === '') {
-      this.#listener.onNothing();
+      this.#listener.onNothing(turn);
       return;
     }
     // The turn is reported; the outstanding answer must not become a turn of its own.
@@ -305,6 +320,7 @@ export class TurnDetector {
     return {
       text: this.text,
       confidence: leastConfidence(this.#words),
+      language: this.words.language,
       unvoiced: this.#unvoiced,
       startMs: this.#startMs,
       endMs: Math.max(this.#startMs, this.#lastVoiceMs),

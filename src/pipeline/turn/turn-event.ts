@@ -29,5 +29,7 @@ export type TurnEvent =
   /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }
+  /** The caller spoke to the silent agent, or has silenced it, and no word was recognised. */
+  | { type: 'unrecognized' }
   /** Words that did not stop the agent, or were entirely within uninterruptible speech. */
   | { type: 'backchannel'; text: string };

@@ -21,6 +21,8 @@ const NEAR_END_MS = 1_000;
 const ECHOED_WORDS_MS = 2_500;
 /** Share of an echo's words that a recogniser may misrecognise. */
 const ECHOED_SHARE = 0.6;
+/** Shorter voice without words is a noise. */
+const UNRECOGNIZED_MS_MIN = 500;
 
 export interface TurnTakingOptions {
   playout: Playout;
@@ -55,10 +57,13 @@ export class TurnTaking {
   #nowMs = 0;
   /** The current voice was reported as speech. */
   #speaking = false;
+  #voiceEndMs = 0;
   #yieldSinceMs = Number.NaN;
   /** Time at which the agent fell silent because of the caller's voice. */
   #heldSilentMs = 0;
   #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
+  /** The caller's voice has stopped the agent, and no words of it were reported so far. */
+  #stoppedByVoice = false;
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
 
   constructor(options: TurnTakingOptions) {
@@ -75,15 +80,12 @@ export class TurnTaking {
         onResume: () => options.controls.speechResumed(),
         onFinalize: () => options.controls.finalize(),
         onTurn: (turn) => this.#judge(turn),
-        onNothing: () => {
-          this.#interrupt.dismiss();
-          this.#letBegin();
-        },
+        onNothing: (turn) => this.#nothing(turn),
       },
     });
     this.#interrupt = new BargeInDetector({
       tuning: options.tuning.start,
-      finalMsP99: options.recognizer?.finalMsP99 ?? 0,
+      recognizer: options.recognizer,
       listener: {
         onDuck: () => this.#playout.duck(true),
         onHold: () => this.#hold(),
@@ -96,6 +98,11 @@ export class TurnTaking {
   /** Whether the caller speaks, or has not finished. */
   get callerSpeaking(): boolean {
     return this.#speaking || this.#turn.open;
+  }
+
+  /** Media time since which the caller has been silent; Infinity while they speak. */
+  get silentMs(): number {
+    return this.#speaking ? Number.POSITIVE_INFINITY : this.#voiceEndMs;
   }
 
   expect(expectation: ExpectedInput): void {
@@ -113,6 +120,7 @@ export class TurnTaking {
       this.#onEvent({ type: 'caller-speech' });
     } else if (voice.state === 'silent' && this.#speaking) {
       this.#speaking = false;
+      this.#voiceEndMs = voice.lastMs;
       this.#turn.speechStopped(voice.lastMs);
     }
   }
@@ -123,7 +131,8 @@ export class TurnTaking {
     if (!this.#turn.partial(words)) return;
     const { text } = this.#turn;
     this.#onEvent({ type: 'partial', text });
-    if (this.#speaking && this.#audible()?.interruptible) this.#interrupt.partial(text);
+    const audible = this.#speaking ? this.#audible() : undefined;
+    if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, hasAsked(audible));
   }
 
   final(words: RecognizedWords, nowMs: number): void {
@@ -145,6 +154,7 @@ export class TurnTaking {
   recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
     this.#recognizer = recognizer;
     this.#turn.recognizerReplaced(recognizer);
+    this.#interrupt.recognizerReplaced(recognizer);
   }
 
   recognizerLost(): void {
@@ -215,9 +225,10 @@ export class TurnTaking {
       this.#onEvent({ type: 'backchannel', text: turn.text });
       return;
     }
-    if (this.#playout.current(this.#nowMs)?.interruptible !== true) {
+    const current = this.#playout.current(this.#nowMs);
+    if (current?.interruptible !== true) {
       this.#report(turn);
-    } else if (this.#interrupt.interrupts(turn.text)) {
+    } else if (this.#interrupt.interrupts(turn, hasAsked(current))) {
       this.#interrupt.forget();
       this.#stopAgent('speech', turn.startMs);
       this.#report(turn);
@@ -233,11 +244,26 @@ export class TurnTaking {
     }
   }
 
+  /** The voice had no words. The agent continues, or the dialogue asks again: a caller who has silenced the agent,
+   *  or has spoken to it, gets an answer. */
+  #nothing(turn: SpokenTurn): void {
+    const { pending } = this.#interrupt;
+    this.#interrupt.dismiss();
+    this.#letBegin();
+    const isSpeech = this.#stoppedByVoice || turn.endMs - turn.startMs >= UNRECOGNIZED_MS_MIN;
+    if (pending || !isSpeech || this.#recognizer === undefined) return;
+    if (this.#playout.current(this.#nowMs) !== undefined) return;
+    this.#stoppedByVoice = false;
+    if (this.#muted(turn, undefined)) return;
+    this.#onEvent({ type: 'unrecognized' });
+  }
+
   #report({ text, confidence, startMs, endMs, decidedMs, finalMs }: SpokenTurn): void {
     const lastSpeechAt = this.#startAt + endMs;
     const decidedAt = this.#startAt + decidedMs;
     const finalAt = this.#startAt + finalMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
+    this.#stoppedByVoice = false;
     this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
   }
 
@@ -286,6 +312,12 @@ export class TurnTaking {
       bargeInSeconds.observe(silenceMs / 1_000);
       interruptions.inc({ outcome: 'confirmed' });
     }
+    this.#stoppedByVoice = cause === 'speech';
     this.#playout.interrupt(this.#nowMs, { everything: false });
   }
+}
+
+/** Whether the caller has heard a question of this utterance. */
+function hasAsked(utterance: Utterance): boolean {
+  return utterance.heardText().includes('?');
 }

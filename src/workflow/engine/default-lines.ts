@@ -10,7 +10,19 @@ export interface DialogueLines {
   trouble: string;
   /** The model failed again: the call ends. */
   apology: string;
+  /** The caller has waited for two seconds; one of them, in turn. */
+  oneMoment: readonly string[];
+  /** They go on waiting. */
+  stillWorking: string;
   areYouThere: string;
+  /** The caller has asked the agent to wait. */
+  waiting: string;
+  /** The agent has waited for a while, or the caller asks whether it is there. */
+  stillHere: string;
+  /** The caller was not understood for the second time. */
+  sayOtherwise: string;
+  /** Speech recognition has failed for good. */
+  keysOnly: string;
   goodbye: string;
   notUnderstood: string;
   /** The caller was not understood several times: the call ends. */
@@ -35,7 +47,15 @@ export const ENGLISH_LINES: DialogueLines = {
   sayAgain: 'Sorry, could you say that again, please?',
   trouble: "I'm sorry, I'm having some trouble just now. Could you say that again, please?",
   apology: "I'm sorry, I can't go on with this call because of a technical problem. Goodbye.",
+  oneMoment: ['One moment, please.', 'Just a moment.', 'Let me see.'],
+  stillWorking: "Thank you for waiting. I'm still working on it.",
   areYouThere: 'Are you still there?',
+  waiting: 'Of course, take your time.',
+  stillHere: "I'm still here.",
+  sayOtherwise:
+    "Sorry, I still didn't understand you. Please say it in other words, or use the keys of your telephone.",
+  keysOnly:
+    "I'm sorry, I can't understand speech at the moment. Please use the keys of your telephone.",
   goodbye: 'Thank you for your time. Goodbye.',
   notUnderstood: "Sorry, I didn't understand that.",
   givingUp: "I'm sorry, I couldn't understand you. Please call again later. Goodbye.",

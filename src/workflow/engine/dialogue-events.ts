@@ -35,6 +35,10 @@ export type DialogueEvent = { at: number } & (
   /** The caller is connected with the destination; this call has no media any more. */
   | { type: 'transferred'; toolRunId: number }
   | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
+  /** The caller has waited in silence for what the agent is about to say: a model, a tool, a voice is slow. */
+  | { type: 'waiting' }
+  /** Speech recognition has failed for good: the caller has the keypad only. */
+  | { type: 'keys-only' }
   /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
   /** The call will soon have reached its longest duration. `text`: the author's words for it; may be empty. */
@@ -58,6 +62,8 @@ export type DialogueAction =
       text: string;
       clipId?: string;
       interruptible: boolean;
+      /** Spoken before everything that is still to come, or not at all. */
+      isInterjection?: true;
     }
   /** Ask the model; its text is spoken as `utteranceId` as it arrives. */
   | {

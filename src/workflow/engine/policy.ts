@@ -14,6 +14,8 @@ export interface DialoguePolicyHandler {
   callerTurn(step: Step, turn: CallerTurnEvent): void;
   /** An utterance was played, and the call goes on. */
   heard(step: Step, utteranceId: number): void;
+  /** Speech recognition has failed for the rest of the call: the agent asks the caller to use the keys. */
+  offerKeys(step: Step): void;
   /** The caller has been silent for the first time: ask whether they are there. */
   askIfPresent(step: Step): void;
   /** The caller has been silent again: say goodbye. The engine ends the call afterwards. */

@@ -129,6 +129,18 @@ export interface DialogueState {
   generations: number;
   /** Turns of the caller. */
   turns: number;
+  /** Lines since the caller last spoke that explain a wait. Absent: none. */
+  waitLines?: number;
+  /** Consecutive utterances without a sound. Absent: none. */
+  unsaid?: number;
+  /** Words that count only after the caller has said yes (with a model). Absent: none. */
+  doubted?: string;
+  /** Consecutive turns that were not understood (with a model). Absent: none. */
+  misheard?: number;
+  /** Silences for which the caller has asked the agent to wait. Absent: none. */
+  patience?: number;
+  /** The caller has the keypad only. Absent: false. */
+  keysOnly?: boolean;
   scripted: ScriptedState;
 }
 

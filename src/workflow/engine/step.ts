@@ -21,6 +21,8 @@ export interface Step {
   readonly lines: DialogueLines;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
+  /** The author's lines for a wait, templates; empty: the engine's own. */
+  readonly waitPhrases: readonly string[];
   readonly clips: FindClip;
   readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */
@@ -64,12 +66,13 @@ export interface SpokenPrompt extends SpokenLine {
   interruptible: boolean;
   /** False keeps it out of the model's history. */
   remembered?: boolean;
+  isInterjection?: true;
 }
 
 /** Speaks a fixed text or plays a clip; does nothing for a blank text. Returns the utterance's id, or null. */
 export function say(
   step: Step,
-  { kind, text, clipId, interruptible, remembered = true }: SpokenPrompt,
+  { kind, text, clipId, interruptible, remembered = true, isInterjection }: SpokenPrompt,
 ): number | null {
   const spoken = text.trim();
   if (spoken === '' && clipId === undefined) return null;
@@ -81,6 +84,7 @@ export function say(
     text: spoken,
     ...(clipId === undefined ? {} : { clipId }),
     interruptible,
+    ...(isInterjection && { isInterjection }),
   });
   if (remembered) {
     addEntry(step.state, {

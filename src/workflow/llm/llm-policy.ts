@@ -5,10 +5,12 @@ import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import { abandonRequest } from '../engine/ending.ts';
 import { addEntry } from '../engine/history.ts';
-import type { CallerTurnEvent, DialoguePolicyHandler } from '../engine/policy.ts';
+import { asksToWait, bePatient } from '../engine/patience.ts';
+import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
 import { currentNode, newId, newUtterance, type Step, say } from '../engine/step.ts';
 import { nodeExpectation } from '../scripted/node-grammar.ts';
+import { believes } from './doubt.ts';
 import { nodeTools, promptMessages } from './prompt.ts';
 
 /** Requests without words of the caller in between: stops a model that runs in a cycle. */
@@ -33,8 +35,14 @@ export const llmPolicy: DialoguePolicyHandler = {
   callerTurn(step, turn) {
     abandonRequest(step);
     step.state.generations = 0;
-    if (isBlank(turn)) sayAgain(step);
-    else generate(step, { purpose: 'reply', kind: 'reply' });
+    if (!believes(step, turn)) return;
+    if (asksToWait(turn)) bePatient(step);
+    generate(step, { purpose: 'reply', kind: 'reply' });
+  },
+
+  offerKeys(step) {
+    const { interruptible } = currentNode(step);
+    say(step, { kind: 'notice', text: step.lines.keysOnly, interruptible });
   },
 
   heard() {
@@ -130,8 +138,4 @@ export function speaksOnly(purpose: GeneratePurpose): boolean {
 function sayAgain(step: Step): void {
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });
-}
-
-function isBlank(turn: CallerTurnEvent): boolean {
-  return turn.text.trim() === '';
 }

@@ -1,6 +1,7 @@
 // Confirmation: a certain value or choice counts at once; an uncertain one counts after the caller has said yes.
 
 import type { TurnSource } from '../../model/call-event.ts';
+import { trustIn } from '../../model/word-trust.ts';
 import { mergeGathered } from '../engine/gathered-values.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
 import type { Confirmation } from '../engine/state.ts';
@@ -15,7 +16,6 @@ import {
   type SlotValue,
 } from '../slots/slot.ts';
 import { parseYesNo } from '../slots/yes-no.ts';
-import { trustIn } from './phrase-match.ts';
 import {
   followDefaultEdge,
   goToNode,
@@ -120,10 +120,13 @@ export function confirmTurn(step: Step, turn: CallerTurnEvent): void {
   const { confirming } = step.state.scripted;
   if (confirming === null) return;
   const yes = turn.source === 'dtmf' ? keyYesNo(turn.text.trim())?.value : parseYesNo(turn.text);
-  const better = trustIn(turn.confidence) === 'reject' ? undefined : corrected(step, turn);
+  const trust = trustIn(turn.confidence);
+  // To end the call takes a certain yes.
+  const isUncertain = confirming.what === 'goodbye' && yes === true && trust !== 'accept';
+  const better = trust === 'reject' ? undefined : corrected(step, turn);
   if (better !== undefined && yes !== true) {
     misunderstood(step, () => offerSlot(step, turn, better, []));
-  } else if (yes === undefined || trustIn(turn.confidence) === 'reject') {
+  } else if (yes === undefined || trust === 'reject' || isUncertain) {
     unanswered(step);
   } else if (yes === true) {
     confirmed(step);

@@ -2,15 +2,13 @@
 // caller decides with `decide` whether a score is high enough.
 
 import { plainWords } from '../../model/control-phrases.ts';
+import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 
 /** Score from which on a phrase counts as said, and the lower one from which on it is confirmed. */
 const FIT_ACCEPTED_MIN = 0.75;
 const FIT_CONFIRMED_MIN = 0.5;
 /** How much better the best score must be than that of the next different choice. */
 const MARGIN_MIN = 0.15;
-/** The recogniser's own confidence, where it gives one. */
-const CONFIDENCE_ACCEPTED_MIN = 0.55;
-const CONFIDENCE_CONFIRMED_MIN = 0.3;
 
 const FIT_WITHIN = 0.9;
 const FIT_OVERLAP_MAX = 0.85;
@@ -36,7 +34,7 @@ export interface Ranked<T> extends Candidate<T> {
   fit: number;
 }
 
-export type Decision = 'accept' | 'confirm' | 'reject';
+export type Decision = WordTrust;
 
 /** The best candidate of every choice with a score above 0, best first. */
 export function rank<T>(text: string, candidates: readonly Candidate<T>[]): Ranked<T>[] {
@@ -68,11 +66,6 @@ export function decide<T>(ranked: readonly Ranked<T>[], confidence: number | nul
   const trust = trustIn(confidence);
   if (best.fit < FIT_CONFIRMED_MIN || trust === 'reject') return 'reject';
   return best.fit < FIT_ACCEPTED_MIN ? 'confirm' : trust;
-}
-
-export function trustIn(confidence: number | null): Decision {
-  if (confidence === null || confidence >= CONFIDENCE_ACCEPTED_MIN) return 'accept';
-  return confidence >= CONFIDENCE_CONFIRMED_MIN ? 'confirm' : 'reject';
 }
 
 function fitOf(words: readonly string[], phrase: readonly string[], at: number): number {

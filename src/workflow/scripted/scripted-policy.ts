@@ -2,11 +2,19 @@
 // input. Nothing is interpreted or invented; what is uncertain is asked again. understanding.ts interprets a turn,
 // confirmation.ts asks yes or no, traversal.ts moves on; this file joins them.
 
+import { asksToWait, bePatient, promiseToWait } from '../engine/patience.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import { currentNode, say } from '../engine/step.ts';
 import { confirmTurn } from './confirmation.ts';
-import { alwaysEdge, arriveAtStart, goToNode, handleNoMatch, questionNow } from './traversal.ts';
-import { handleCallerTurn } from './understanding.ts';
+import {
+  alwaysEdge,
+  arriveAtStart,
+  goToNode,
+  handleNoMatch,
+  questionNow,
+  readMenu,
+} from './traversal.ts';
+import { handleCallerTurn, isOwnPhrase } from './understanding.ts';
 
 export const scriptedPolicy: DialoguePolicyHandler = {
   start(step, greeting) {
@@ -15,7 +23,10 @@ export const scriptedPolicy: DialoguePolicyHandler = {
 
   callerTurn(step, turn) {
     if (turn.text.trim() === '') handleNoMatch(step);
-    else if (step.state.scripted.confirming !== null) confirmTurn(step, turn);
+    else if (asksToWait(turn) && !isOwnPhrase(step, turn.text)) {
+      bePatient(step);
+      promiseToWait(step);
+    } else if (step.state.scripted.confirming !== null) confirmTurn(step, turn);
     else handleCallerTurn(step, turn);
   },
 
@@ -23,6 +34,10 @@ export const scriptedPolicy: DialoguePolicyHandler = {
     if (step.state.scripted.goOnAfter !== utteranceId) return;
     const edge = alwaysEdge(currentNode(step));
     if (edge !== undefined) goToNode(step, edge);
+  },
+
+  offerKeys(step) {
+    readMenu(step, step.lines.keysOnly);
   },
 
   askIfPresent(step) {

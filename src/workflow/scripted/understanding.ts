@@ -1,7 +1,8 @@
 // Language understanding without a model: the meaning of a turn in a scripted node: a phrase of an edge, a key, a
 // value for a slot, or one of the few phrases that are valid anywhere.
 
-import { phrasesOf } from '../../model/control-phrases.ts';
+import { isGoodbye, phrasesOf, plainWords } from '../../model/control-phrases.ts';
+import { trustIn } from '../../model/word-trust.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step } from '../engine/step.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
@@ -21,10 +22,10 @@ import {
   spokenForms,
   wordChoices,
 } from './edge-choices.ts';
-import { type Candidate, type Decision, decide, rank, trustIn } from './phrase-match.ts';
+import { type Candidate, type Decision, decide, rank } from './phrase-match.ts';
 import { handleNoMatch, leave, openSlots, readMenu, repeat } from './traversal.ts';
 
-type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye';
+type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye' | 'presence';
 
 type Target =
   | { what: 'edge'; edge: GraphEdge; phrase: string }
@@ -36,7 +37,14 @@ const GLOBALS: Record<GlobalName, readonly string[]> = {
   help: ['help', 'what can i say', 'menu', 'options'],
   operator: OPERATOR_PHRASES,
   goodbye: phrasesOf('goodbye'),
+  presence: ['hello', 'are you there', 'are you still there', 'can you hear me', 'anybody there'],
 };
+
+/** Whether the author expects exactly these words in the current node. */
+export function isOwnPhrase(step: Step, text: string): boolean {
+  const plain = plainWords(text);
+  return choicesOf(currentNode(step)).some(({ phrases }) => phrases.includes(plain));
+}
 
 export function handleCallerTurn(step: Step, turn: CallerTurnEvent): void {
   if (turn.source === 'dtmf') takeKeys(step, turn);
@@ -77,7 +85,9 @@ function takeChoice(
   },
 ): void {
   const { edge, phrase } = choice.target;
-  if (choice.decision !== 'accept') {
+  const endsCall = step.graph.nodes.get(edge.target)?.endsCall === true;
+  const isFarewell = turn.source === 'speech' && endsCall && isGoodbye(phrase);
+  if (choice.decision !== 'accept' || isFarewell) {
     askToConfirm(step, turn, { what: 'edge', edgeId: edge.id, phrase });
     return;
   }
@@ -105,8 +115,12 @@ function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain
     case 'operator':
       repeat(step, step.lines.noOperator);
       break;
+    case 'presence':
+      repeat(step, step.lines.stillHere);
+      break;
     case 'goodbye':
-      if (certain) leave(step);
+      // A call is not ended by what a recogniser makes of a sound.
+      if (certain && turn.source === 'chat') leave(step);
       else askToConfirm(step, turn, { what: 'goodbye' });
   }
 }

@@ -2,8 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
+import { DialogueRecord } from '../../../src/call/dialogue/dialogue-record.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
 import { readPriceTable } from '../../../src/model/price-table.ts';
+import type { Run } from '../../../src/model/run.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
@@ -82,6 +85,49 @@ it('a run has its cost where the operator has set prices', async () => {
   });
 });
 
+describe('a lasting fault of a speech service', () => {
+  const refused = new ServiceFault('tts', 'elevenlabs', 'auth', { detail: 'invalid key' });
+  const usage = (service: string) =>
+    ({ type: 'speech.usage', service, model: 'm', characters: 5 }) as const;
+  const stored = (organizationId: string) =>
+    held.harness.deps.store.serviceFaults.list(organizationId);
+
+  /** Another call of the same agent, with these events. */
+  async function call(write: (record: DialogueRecord) => void): Promise<Run> {
+    const { runId } = await held.harness.start();
+    const run = await held.harness.run(runId);
+    const { closing, events } = held.harness.deps;
+    const runLog = await events.open(run.id);
+    write(new DialogueRecord((body) => runLog.append(body, 0)));
+    await closing.end(run, busy);
+    return run;
+  }
+
+  it('is stored for its owner until a call in which the service works', async () => {
+    await held.harness.prepare();
+    const { id, organizationId } = await call((record) => {
+      record.note(usage('elevenlabs'));
+      record.fault(refused, false);
+      // At its end a call counts for the service that it was to use.
+      record.note(usage('elevenlabs'));
+    });
+    const fault = { job: 'tts', service: 'elevenlabs', kind: 'auth', detail: 'invalid key' };
+    expect(await stored(organizationId)).toMatchObject([{ ...fault, runId: id }]);
+    await call((record) => record.note(usage('flite')));
+    expect(await stored(organizationId)).toHaveLength(1);
+    await call((record) => record.note(usage('elevenlabs')));
+    expect(await stored(organizationId)).toEqual([]);
+  });
+
+  it('is none if it may pass by itself', async () => {
+    await held.harness.prepare();
+    const { organizationId } = await call((record) =>
+      record.fault(new ServiceFault('stt', 'vosk', 'network', { detail: 'refused' }), false),
+    );
+    expect(await stored(organizationId)).toEqual([]);
+  });
+});
+
 describe('a closing that is killed', () => {
   it('between the end and the outcome is completed by the next closer with that end', async () => {
     const harness = held.harness;
@@ -103,7 +149,7 @@ describe('a closing that is killed', () => {
       ...store.workflows,
       addDisposition: () => Promise.reject(new Error('killed')),
     };
-    const dying = new RunClosing({ ...harness.deps, store: { runs: store.runs, workflows } });
+    const dying = new RunClosing({ ...harness.deps, store: { ...store, workflows } });
     await expect(dying.end(run, busy)).rejects.toThrow('killed');
     expect((await harness.run(run.id)).state).toBe('initialized');
     await elsewhere(harness).end(run, cancelled);

@@ -22,6 +22,7 @@ function taking(harness: CallHarness, pressed: Pressed[]) {
   const { providers } = harness.deps;
   const all = providers.hosted.map((provider) => ({
     ...provider,
+    capabilities: { ...provider.capabilities, digitsOut: 'request' as const },
     control: {
       ...provider.control,
       sendDigits: (_: unknown, callId: string, digits: string) => {

@@ -192,7 +192,7 @@ describe('a PBX that is out of reach', () => {
     connection.down('PROVIDER_AUTH', { isPermanent: true });
     await passSeconds(harness, 3);
     const refused = await stored(harness, configuration);
-    expect(refused.inactiveReason).toBe('PROVIDER_AUTH: ari refused the credentials');
+    expect(refused.inactiveReason).toBe('PROVIDER_AUTH: ari refused the credentials: it is off');
     connection.down('PROVIDER_TIMEOUT');
     await passSeconds(harness, 15);
     expect(await stored(harness, configuration)).toMatchObject({

@@ -10,14 +10,14 @@ const PHONE = 'phone-42';
 const STALL_MS = 60_000;
 
 it.each([
-  ['ends', []],
-  ['goes-on', [PHONE]],
+  [true, []],
+  [false, [PHONE]],
 ] as const)(
-  'a call that %s without its media, when they end, is hung up by the provider: %j',
-  async (callAfterClose, hangUps) => {
+  'a call that ends with its media (%s), when they end, is hung up by the provider: %j',
+  async (closeEndsCall, hangUps) => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
-    pbx.callAfterClose = callAfterClose;
+    harness.pbx.capabilities = { ...harness.pbx.capabilities, closeEndsCall };
     pbx.inbound(PHONE, EXTENSION);
     const stream = await mediaOf(harness, PHONE);
     await harness.heardOut(stream);

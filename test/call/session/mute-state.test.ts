@@ -171,7 +171,9 @@ describe('whoever watches a call', () => {
       iconColor: null,
       definition: { type: 'http_api', config },
     });
-    await at.harness.prepare(talk({ tool_uuids: [uuid], allow_interrupt: true }));
+    await at.harness.prepare(talk({ tool_uuids: [uuid], allow_interrupt: true }), {
+      filler_delay_seconds: 0,
+    });
     const { run, stream } = await at.harness.inboundCall();
     await at.harness.heardOut(stream);
     const heard = watched(run);

@@ -80,6 +80,12 @@ it('a fault of a service has the words of the service, for the owner of the call
       code: 'TTS_FAILED',
       message: 'Speech synthesis failed: acme, quota (the key [redacted] has no credits)',
       fatal: false,
+      service: {
+        job: 'tts',
+        name: 'acme',
+        kind: 'quota',
+        detail: 'the key [redacted] has no credits',
+      },
     },
   ]);
 });

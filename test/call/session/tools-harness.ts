@@ -9,7 +9,16 @@ export interface ToolSpec {
 }
 
 /** Its agent greets, and may use the tools. */
-export async function withTools(harness: CallHarness, ...specs: ToolSpec[]): Promise<CallHarness> {
+export function withTools(harness: CallHarness, ...specs: ToolSpec[]): Promise<CallHarness> {
+  return withToolsAnd(harness, {}, ...specs);
+}
+
+/** With settings of the agent. */
+export async function withToolsAnd(
+  harness: CallHarness,
+  settings: Record<string, unknown>,
+  ...specs: ToolSpec[]
+): Promise<CallHarness> {
   const { store, owner } = harness.at;
   const uuids: string[] = [];
   for (const { name, definition: content } of specs) {
@@ -26,5 +35,6 @@ export async function withTools(harness: CallHarness, ...specs: ToolSpec[]): Pro
   const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids });
   return harness.prepare(
     definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]),
+    settings,
   );
 }

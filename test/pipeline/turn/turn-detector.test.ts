@@ -291,7 +291,7 @@ describe('a recogniser that ends turns itself', () => {
 });
 
 describe('final words that come later', () => {
-  it('are awaited longer, once', () => {
+  it('are awaited longer', () => {
     const bench = new Bench();
     bench.speak(400, 'cancel');
     bench.closesAfter();
@@ -306,12 +306,26 @@ describe('final words that come later', () => {
     expect(bench.turns).toHaveLength(2);
   });
 
+  it('are awaited longer again when a later delay is announced', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel');
+    bench.closesAfter();
+    bench.turn.delayed(1_000);
+    bench.run(1_100);
+    bench.turn.delayed(2_500);
+    bench.run(2_200);
+    expect(bench.turns).toEqual([]);
+    bench.final('cancel my order');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel my order']);
+  });
+
   it('are not awaited without end', () => {
     const bench = new Bench();
     bench.speak(400, 'cancel');
     bench.closesAfter();
     bench.turn.delayed(60_000);
-    bench.run(2_900);
+    bench.turn.delayed(60_000);
+    bench.run(8_400);
     expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
   });
 });

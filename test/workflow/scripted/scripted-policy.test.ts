@@ -72,14 +72,55 @@ describe('a scripted menu', () => {
     expect(begun().caller(text).said).toEqual(said);
   });
 
-  it('ends the call on a goodbye, after asking if it is not certain', () => {
-    expect(begun().caller('Goodbye.').heard().last('end').reason).toBe('user_hangup');
-    const call = begun().caller('goodbye', 0.4);
-    expect(call.said).toEqual(['Do you want to end the call?']);
-    expect(call.heard().caller('no').said).toEqual(['Sales or support?']);
-    expect(
-      call.heard().caller('goodbye', 0.4).heard().caller('yes').heard().last('end').reason,
-    ).toBe('user_hangup');
+  it.each([null, 0.95, 0.4])(
+    'ends no call on a goodbye (confidence %s) without asking',
+    (confidence) => {
+      const call = begun().caller('goodbye', confidence);
+      expect(call.said).toEqual(['Do you want to end the call?']);
+      expect(call.heard().caller('no').said).toEqual(['Sales or support?']);
+      call.heard().caller('goodbye', confidence).heard().caller('yes', 0.4);
+      expect(call.state.phase).toBe('talking');
+      expect(call.heard().caller('yes', 0.9).heard().last('end').reason).toBe('user_hangup');
+    },
+  );
+
+  it('asks before it follows the author’s own edge of a farewell to the end', () => {
+    const nodes = [start('1', { say: 'More?' }), end('2', { say: 'Bye.' })];
+    const edges = [edge('1', '2', { label: 'x', phrases: ['goodbye'] })];
+    const call = new Conversation(definition(nodes, edges), 'scripted').start().heard();
+    expect(call.caller('goodbye', 0.9).said).toEqual(['I understood goodbye. Is that right?']);
+    expect(call.heard().caller('yes', 0.9).node).toBe('2');
+  });
+
+  it.each(['stop', 'Wait a minute, please.', 'hold on'])('waits when asked to: %s', (text) => {
+    const call = begun().caller(text, 0.8);
+    expect(call.said).toEqual(['Of course, take your time.']);
+    for (let silence = 0; silence < 3; silence++) {
+      expect(call.heard().idle().said).toEqual(["I'm still here."]);
+    }
+    expect(call.heard().caller('are you there', 0.8).said).toEqual([
+      "I'm still here. Sales or support?",
+    ]);
+    expect(call.heard().caller('sales', 0.9).node).toBe('2');
+  });
+
+  it('asks after silence as ever once the caller has spoken again, or has been silent for long', () => {
+    const call = begun().caller('hold on');
+    for (let silence = 0; silence < 3; silence++) call.heard().idle();
+    expect(call.heard().idle().said).toEqual(['Are you still there? Sales or support?']);
+    const spoken = begun().caller('hold on').heard().caller('pizza').heard();
+    expect(spoken.idle().said).toEqual(['Are you still there? Sales or support?']);
+  });
+
+  it('offers the keys when speech cannot be recognised any more, once', () => {
+    const call = begun().tell({ type: 'keys-only' });
+    expect(call.said).toEqual([
+      "I'm sorry, I can't understand speech at the moment. Please use the keys of your telephone. " +
+        'For sales, press 1. For technical support, press 2.',
+    ]);
+    expect(call.heard().tell({ type: 'keys-only' }).said).toEqual([]);
+    const early = new Conversation(menu, 'scripted').tell({ type: 'keys-only' }).start();
+    expect(early.said[1]).toContain('Please use the keys');
   });
 
   it('asks after silence, then says goodbye', () => {

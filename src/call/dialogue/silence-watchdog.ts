@@ -1,0 +1,105 @@
+// Watchdog against silence: while an answer is due and a model, tool, recogniser or voice is late, it requests a line
+// that explains the wait, then a waiting tone, then further lines. It decides when, not what.
+// One timer for each call, armed only while an answer is due.
+
+import type { Clock, Timer } from '../../std/clock.ts';
+
+/** After a line, before the tone. Its own silence comes on top: 1.6 s in all. */
+const TONE_MS = 1_000;
+/** Between two lines, while the tone sounds. */
+const NEXT_LINE_MS = 8_000;
+/** Between two looks while the caller speaks. */
+const LOOK_MS = 500;
+
+export interface SilenceWatchdogOptions {
+  clock: Clock;
+  /** Silence before the first line, in milliseconds. 0: there are no lines. */
+  lineMs: number;
+  hasTone: boolean;
+  /** Whether the caller waits for the agent. */
+  isOwed(): boolean;
+  /** Monotonic milliseconds since which both sides are silent; in the future while audio is played; Infinity while
+   *  the caller speaks. */
+  silentSince(): number;
+  onLine(): void;
+  onTone(): void;
+}
+
+export class SilenceWatchdog {
+  readonly #options: SilenceWatchdogOptions;
+  #timer: Timer | undefined;
+  #isClosed = false;
+  /** Undefined while nothing is owed. */
+  #owedSince: number | undefined;
+  /** Lines since the caller's last turn. */
+  #lines = 0;
+  /** The silence in which the tone was begun. */
+  #toneSince = Number.NaN;
+
+  constructor(options: SilenceWatchdogOptions) {
+    this.#options = options;
+  }
+
+  /** Something has happened that may begin or end a wait. */
+  note(): void {
+    if (this.#isClosed || this.#timer !== undefined || !this.#options.isOwed()) return;
+    this.#owedSince ??= this.#options.clock.monotonicMs();
+    this.#look(TONE_MS);
+  }
+
+  /** The caller has finished a turn: the wait counts from their last word. */
+  turn(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#lines = 0;
+    this.#owedSince = Number.NEGATIVE_INFINITY;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #look(delayMs: number): void {
+    this.#timer = this.#options.clock.after(delayMs, () => this.#due());
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    const { clock, isOwed } = this.#options;
+    if (this.#isClosed) return;
+    if (!isOwed()) {
+      this.#owedSince = undefined;
+      return;
+    }
+    const silentSince = this.#options.silentSince();
+    const since = Math.max(silentSince, this.#owedSince ?? silentSince);
+    const silentMs = clock.monotonicMs() - since;
+    // Silence may begin anew at any time.
+    const nextMs = since === Infinity ? LOOK_MS : this.#act(silentMs, silentSince);
+    this.#look(Math.min(TONE_MS, nextMs));
+  }
+
+  /** Milliseconds until the next look. */
+  #act(silentMs: number, silentSince: number): number {
+    const { lineMs, hasTone, onLine, onTone } = this.#options;
+    if (this.#lines === 0 && lineMs > 0) {
+      if (silentMs < lineMs) return lineMs - silentMs;
+      this.#lines += 1;
+      onLine();
+      return TONE_MS;
+    }
+    const isTone = !hasTone || this.#toneSince === silentSince;
+    const nextMs = isTone ? NEXT_LINE_MS : TONE_MS;
+    if (silentMs < nextMs) return nextMs - silentMs;
+    if (isTone && lineMs > 0) {
+      this.#lines += 1;
+      onLine();
+    } else if (!isTone) {
+      this.#toneSince = silentSince;
+      onTone();
+    }
+    return TONE_MS;
+  }
+}

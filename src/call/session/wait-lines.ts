@@ -1,0 +1,83 @@
+// Fillers of one call: the lines that explain a wait for the agent, rendered when the conversation begins, and the
+// waiting tone. Joins the silence watchdog to the call's audio and its dialogue.
+
+import type { Log } from '../../log.ts';
+import type { CallAudio } from '../../pipeline/call-audio.ts';
+import type { Clock } from '../../std/clock.ts';
+import { transferUnderWay } from '../../workflow/engine/tool-results.ts';
+import type { DialogueRunner } from '../dialogue/dialogue-runner.ts';
+import { SilenceWatchdog } from '../dialogue/silence-watchdog.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+import { PreparedLines } from '../setup/prepared-lines.ts';
+
+export interface WaitLinesOptions {
+  plan: Pick<CallPlan, 'engine' | 'settings' | 'speech'>;
+  clock: Clock;
+  log: Log;
+  audio: () => CallAudio | undefined;
+  dialogue: () => Pick<DialogueRunner, 'isAsking' | 'state' | 'dispatch'>;
+}
+
+export class WaitLines {
+  readonly prepared: PreparedLines;
+  readonly #options: WaitLinesOptions;
+  readonly #watchdog: SilenceWatchdog;
+
+  constructor(options: WaitLinesOptions) {
+    const { plan, clock, log, audio } = options;
+    const { filler_delay_seconds: delayS, waiting_tone_enabled: hasTone } = plan.settings;
+    this.#options = options;
+    this.prepared = new PreparedLines({ ...plan.speech, log });
+    this.#watchdog = new SilenceWatchdog({
+      clock,
+      lineMs: delayS * 1_000,
+      hasTone,
+      isOwed: () => this.#isOwed(),
+      silentSince: () => audio()?.silentSince ?? clock.monotonicMs(),
+      onLine: () => options.dialogue().dispatch({ type: 'waiting' }),
+      onTone: () => audio()?.hold(true),
+    });
+  }
+
+  /** The conversation has begun. */
+  begin(): void {
+    const { plan, dialogue } = this.#options;
+    if (plan.settings.filler_delay_seconds === 0) return;
+    void this.prepared.prepare(plan.engine.waitLines(dialogue().state));
+  }
+
+  /** Something has happened that may begin or end a wait. */
+  note(): void {
+    this.#watchdog.note();
+  }
+
+  /** The caller has finished a turn. */
+  callerTurn(): void {
+    this.#options.audio()?.hold(false);
+    this.#watchdog.turn();
+  }
+
+  /** A line is not rendered: the tone alone shows that the line is alive. */
+  unsaid(utteranceId: number): void {
+    const { audio, dialogue } = this.#options;
+    audio()?.hold(true);
+    const unheard = { utteranceId, heardText: '', interrupted: true } as const;
+    dialogue().dispatch({ type: 'utterance-finished', ...unheard });
+  }
+
+  close(): void {
+    this.#watchdog.close();
+    this.prepared.close();
+  }
+
+  #isOwed(): boolean {
+    const { state, isAsking } = this.#options.dialogue();
+    const audio = this.#options.audio();
+    if (audio === undefined || (state.phase !== 'talking' && state.phase !== 'closing')) {
+      return false;
+    }
+    if (audio.owesSpeech || audio.callerSpeaking) return true;
+    // The other side of a transfer has its own sounds.
+    return isAsking && transferUnderWay(state) === undefined;
+  }
+}

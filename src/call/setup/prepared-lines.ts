@@ -1,0 +1,63 @@
+// Lines of the agent that are rendered when the call begins, in the call's own voice, so that they need no service when
+// a service is late.
+
+import type { Log } from '../../log.ts';
+import { joined } from '../../speech/tts/service-voice.ts';
+import type { TextToSpeech } from '../../speech/tts/tts.ts';
+
+/** Lines of one call: a few seconds each. */
+const LINES_MAX = 20;
+/** Ten seconds. */
+const SAMPLES_MAX = 80_000;
+
+export class PreparedLines {
+  readonly #tts: TextToSpeech;
+  readonly #voice: string | undefined;
+  readonly #log: Log;
+  readonly #lines = new Map<string, Int16Array>();
+  readonly #abort = new AbortController();
+
+  constructor(options: { tts: TextToSpeech; voice: string | undefined; log: Log }) {
+    this.#tts = options.tts;
+    this.#voice = options.voice;
+    this.#log = options.log;
+  }
+
+  /** Renders one after the other. Never rejects: a line that cannot be rendered is not played. */
+  async prepare(texts: readonly string[]): Promise<void> {
+    for (const text of texts.slice(0, LINES_MAX)) {
+      if (this.#abort.signal.aborted) return;
+      try {
+        await this.#render(text);
+      } catch (error) {
+        if (!this.#abort.signal.aborted) this.#log.warn({ err: error }, 'line not rendered');
+      }
+    }
+  }
+
+  /** At 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
+  samples(text: string): Int16Array | undefined {
+    return this.#lines.get(text);
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #render(text: string): Promise<void> {
+    const parts: Int16Array[] = [];
+    let length = 0;
+    await this.#tts.synthesize(
+      { text, voice: this.#voice, isFixed: true },
+      {
+        onAudio(samples) {
+          length += samples.length;
+          if (length <= SAMPLES_MAX) parts.push(samples);
+        },
+        onWords: () => undefined,
+      },
+      this.#abort.signal,
+    );
+    if (length > 0 && length <= SAMPLES_MAX) this.#lines.set(text, joined(parts));
+  }
+}

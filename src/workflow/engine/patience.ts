@@ -1,0 +1,36 @@
+// A caller who asks the agent to wait: the agent is silent, says after a while that it is still there, and goes on when it
+// is spoken to.
+
+import { isWaitPhrase } from '../../model/control-phrases.ts';
+import { trustIn } from '../../model/word-trust.ts';
+import type { CallerTurnEvent } from './policy.ts';
+import { currentNode, type Step, say } from './step.ts';
+
+/** Silences that are no reason to say goodbye: half a minute with the default idle time. */
+const SILENCES = 3;
+
+/** Whether all that the caller said is that the agent shall wait. */
+export function asksToWait({ text, source, confidence }: CallerTurnEvent): boolean {
+  return source === 'speech' && trustIn(confidence) !== 'reject' && isWaitPhrase(text);
+}
+
+/** The next silences are the caller's wish. */
+export function bePatient({ state }: Step): void {
+  state.patience = SILENCES;
+}
+
+/** Says that it waits. */
+export function promiseToWait(step: Step): void {
+  const { interruptible } = currentNode(step);
+  say(step, { kind: 'reply', text: step.lines.waiting, interruptible });
+}
+
+/** Handles a silence that the caller has asked for. False if it is another one. */
+export function waitOn(step: Step): boolean {
+  const { state, lines } = step;
+  const left = state.patience ?? 0;
+  if (left === 0) return false;
+  state.patience = left - 1;
+  say(step, { kind: 'idle', text: lines.stillHere, interruptible: true });
+  return true;
+}

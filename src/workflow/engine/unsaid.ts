@@ -1,0 +1,40 @@
+// An answer of which the caller heard nothing, because the voice cannot say it: another script, symbols alone, or a voice
+// that fails. A fixed line takes its place; if that is not heard either, the call ends.
+
+import { startClosing } from './ending.ts';
+import { entryOf } from './history.ts';
+import { currentNode, type Step, say } from './step.ts';
+
+/** Consecutive utterances without a sound after which the call ends. */
+const UNSAID_MAX = 2;
+const WORDS = /[\p{L}\p{N}\p{S}]/u;
+
+interface Finished {
+  utteranceId: number;
+  heardText: string;
+  interrupted: boolean;
+}
+
+/** Whether the utterance had words and no sound. Asked before its history entry has the heard words. */
+export function isUnsaid(
+  { state }: Step,
+  { utteranceId, heardText, interrupted }: Finished,
+): boolean {
+  if (interrupted || heardText.trim() !== '') return false;
+  return WORDS.test(entryOf(state, utteranceId)?.text ?? '');
+}
+
+/** Counts utterances without a sound; says the line once nothing else is about to be said. */
+export function replaceUnsaid(step: Step): void {
+  const { state, lines } = step;
+  state.unsaid = (state.unsaid ?? 0) + 1;
+  if (state.phase !== 'talking' || state.speaking.length > 0) return;
+  if (state.request !== null || state.tools !== null) return;
+  if (state.unsaid >= UNSAID_MAX) {
+    say(step, { kind: 'goodbye', text: lines.apology, interruptible: false });
+    startClosing(step, 'pipeline_error');
+  } else {
+    const { interruptible } = currentNode(step);
+    say(step, { kind: 'fallback', text: lines.trouble, interruptible });
+  }
+}

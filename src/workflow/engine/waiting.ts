@@ -1,0 +1,43 @@
+// Lines that explain a wait to the caller. The medium reports the wait; here it is decided what is said, and how often.
+
+import { rendered, type Step, say } from './step.ts';
+import { transferUnderWay } from './tool-results.ts';
+
+/** Of one turn: the first line, and three more in half a minute. The waiting tone goes on behind them. */
+const LINES_MAX = 4;
+
+/** The caller has waited in silence. */
+export function explainWait(step: Step): void {
+  const { state, lines } = step;
+  if (state.phase !== 'talking' && state.phase !== 'closing') return;
+  // The other side of a transfer has its own sounds.
+  if (transferUnderWay(state) !== undefined) return;
+  const said = state.waitLines ?? 0;
+  if (said >= LINES_MAX) return;
+  state.waitLines = said + 1;
+  const text = said === 0 ? firstLine(step) : lines.stillWorking;
+  say(step, {
+    kind: 'notice',
+    text,
+    interruptible: true,
+    remembered: false,
+    isInterjection: true,
+  });
+}
+
+/** Everything that `explainWait` may say, and the lines for faults, so that they can be rendered ahead. */
+export function waitLines(step: Step): string[] {
+  const { stillWorking, trouble, sayAgain, apology } = step.lines;
+  const all = firstLines(step).map((line) => rendered(step, line).trim());
+  return [...all, stillWorking, trouble, sayAgain, apology].filter((line) => line !== '');
+}
+
+/** Not the same line in each turn. */
+function firstLine(step: Step): string {
+  const all = firstLines(step);
+  return rendered(step, all[step.state.turns % all.length] ?? '');
+}
+
+function firstLines({ waitPhrases, lines }: Step): readonly string[] {
+  return waitPhrases.length > 0 ? waitPhrases : lines.oneMoment;
+}

@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  OrganizationModels,
+  OrganizationSpeech,
+} from '../../../src/call/setup/organization-speech.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { LanguageModels } from '../../../src/speech/language-models.ts';
+import { SpeechServices } from '../../../src/speech/speech-services.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import type { CallConfiguration } from '../../../src/store/library/model-configurations.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { serviceMeans } from '../../fakes/service-means.ts';
+import { FakeStt, FakeTts } from '../../fakes/speech-services.ts';
+
+const KEY = 'key-0123456789';
+const FORBIDDEN = 'http://169.254.169.254';
+const stt = { provider: 'deepgram', api_key: KEY };
+const tts = { provider: 'elevenlabs', api_key: KEY };
+const llm = { provider: 'openai', api_key: KEY };
+
+let services: SpeechServices;
+afterEach(() => services.close());
+
+/** `stored`: what the organization has, or the error of the query for it. */
+function open(stored: CallConfiguration | Error) {
+  const clock = new FakeClock();
+  const means = serviceMeans(clock);
+  const models = new LanguageModels(undefined, means);
+  const gateway = { stt: new FakeStt(clock), tts: new FakeTts(clock), voice: 'slt' };
+  services = new SpeechServices({ gateway, models, means });
+  const { log, lines } = quietLog();
+  const asked: string[] = [];
+  const forCalls = (organizationId: string) => {
+    asked.push(organizationId);
+    return stored instanceof Error ? Promise.reject(stored) : Promise.resolve(stored);
+  };
+  const deps = { store: { modelConfigurations: { forCalls } }, random: systemRandom, log };
+  const speech = new OrganizationSpeech({ ...deps, services } as never);
+  const planOf = (configurations: Record<string, unknown> = {}) =>
+    speech.planOf({ organizationId: '7', configurations });
+  return {
+    speech,
+    planOf,
+    asked,
+    lines,
+    models: new OrganizationModels({ ...deps, models } as never),
+  };
+}
+
+const configured = (pipeline: object): CallConfiguration => ({
+  organization: { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } },
+});
+const codes = (faults: readonly GatewayError[]) => faults.map(({ code }) => code);
+
+describe("the speech services of an organization's call", () => {
+  it("are the gateway's where nothing is stored", async () => {
+    const { planOf, asked } = open(undefined);
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, plan.tts.name, plan.voice, plan.llm]).toEqual([
+      ...['fake', 'fake', 'slt'],
+      undefined,
+    ]);
+    expect([faults, asked]).toEqual([[], ['7']]);
+  });
+
+  it('are those of the organization', async () => {
+    const { planOf } = open(configured({ stt, tts, llm }));
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['deepgram', 'elevenlabs']);
+    expect(plan.llm).toBeDefined();
+    expect(faults).toEqual([]);
+  });
+
+  it("are those of the workflow's version where it has its own", async () => {
+    const { planOf } = open(configured({ stt, tts, llm }));
+    const override = {
+      ...{ version: 2, mode: 'byok' },
+      byok: { mode: 'pipeline', pipeline: { stt: { provider: 'assemblyai', api_key: KEY } } },
+    };
+    const { plan } = await planOf({ model_configuration_v2_override: override });
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['assemblyai', 'fake']);
+  });
+
+  it('are without what this version does not know, which is a fault of the call', async () => {
+    const { planOf } = open(configured({ stt: { provider: 'no-such-service' }, tts }));
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['fake', 'elevenlabs']);
+    expect(codes(faults)).toEqual(['SPEECH_SETTINGS_INVALID']);
+  });
+
+  it('keep the others where one has a forbidden address', async () => {
+    const { planOf } = open(configured({ stt, tts, llm: { ...llm, base_url: FORBIDDEN } }));
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['deepgram', 'elevenlabs']);
+    expect(plan.llm).toBeUndefined();
+    expect(codes(faults)).toEqual(['OUTSIDE_FORBIDDEN']);
+  });
+
+  it("are the gateway's while the database is away, and the call begins", async () => {
+    const { planOf, lines } = open(new GatewayError('STORE_UNAVAILABLE', {}));
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['fake', 'fake']);
+    expect(codes(faults)).toEqual(['STORE_UNAVAILABLE']);
+    expect(JSON.stringify(lines())).toContain('speech services not read');
+  });
+
+  it('name no key in faults and logs', async () => {
+    const { planOf, lines } = open(configured({ llm: { ...llm, base_url: FORBIDDEN } }));
+    const { faults } = await planOf();
+    expect(codes(faults)).toEqual(['OUTSIDE_FORBIDDEN']);
+    expect(JSON.stringify(faults.map(({ message, facts }) => [message, facts]))).not.toContain(KEY);
+    expect(JSON.stringify(lines())).not.toContain(KEY);
+  });
+});
+
+describe('the language model of a process without calls', () => {
+  it("is the organization's", async () => {
+    const { models } = open(configured({ llm }));
+    expect(await models.languageModelOf({ organizationId: '7', configurations: {} })).toBeDefined();
+  });
+
+  it("is the gateway's where the address is forbidden", async () => {
+    const { models, lines } = open(configured({ llm: { ...llm, base_url: FORBIDDEN } }));
+    const found = await models.languageModelOf({ organizationId: '7', configurations: {} });
+    expect(found).toBeUndefined();
+    expect(JSON.stringify(lines())).toContain('language model not usable');
+  });
+});

@@ -1,0 +1,130 @@
+// Users of such systems report agents that fall silent: the model answered nothing that can be spoken, and nothing told
+// the caller.
+
+import { describe, expect, it } from 'vitest';
+import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
+import type {
+  DialogueAction,
+  DialogueEvent,
+} from '../../../src/workflow/engine/dialogue-events.ts';
+import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
+import { createEngine, type DialogueState } from '../../../src/workflow/engine.ts';
+import { parseGraph } from '../../../src/workflow/graph/graph.ts';
+import { definition, edge, end, start } from '../definitions.ts';
+
+const graph = parseGraph(
+  definition([start('a', { greeting: 'Hello.' }), end('z')], [edge('a', 'z', { label: 'Bye' })]),
+);
+
+type Event = DialogueEvent extends infer E
+  ? E extends DialogueEvent
+    ? Omit<E, 'at'>
+    : never
+  : never;
+
+function conversation(settings: { filler_phrases?: string[] } = {}, language = 'en') {
+  const engine = createEngine({
+    graph,
+    policy: 'model',
+    settings: { dictionary: '', ...settings },
+    lines: linesFor(language),
+  });
+  let state: DialogueState = engine.initial;
+  const at = {
+    engine,
+    get state() {
+      return state;
+    },
+    step(event: Event): DialogueAction[] {
+      const result = engine.step(state, { at: 0, ...event } as DialogueEvent);
+      state = result.state;
+      return result.actions;
+    },
+    says(event: Event): string[] {
+      return at.step(event).flatMap((action) => (action.type === 'say' ? [action.text] : []));
+    },
+    asks(text: string) {
+      const turn = { type: 'caller-turn', text, confidence: 1, source: 'speech' } as const;
+      const asked = at.step(turn).find(({ type }) => type === 'generate');
+      if (asked?.type !== 'generate') throw new Error('no request');
+      return asked;
+    },
+    answers(text: string): string[] {
+      const { requestId, utteranceId } = at.asks('and now');
+      const answer = { type: 'model-answered', requestId, text, toolCalls: [] } as const;
+      at.step(answer);
+      return at.hears(utteranceId, '');
+    },
+    hears(utteranceId: number, heardText: string, interrupted = false): string[] {
+      return at.says({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+    },
+  };
+  at.step({ type: 'started', direction: 'inbound', initialContext: { name: 'Ann' } });
+  at.hears(1, 'Hello.');
+  for (const id of state.speaking) at.hears(id, 'Hello.');
+  return at;
+}
+
+describe('an answer without a sound', () => {
+  it.each(['Ваш приём в пятницу.', '👍', '→'])('such as %s is replaced by words', (text) => {
+    expect(conversation().answers(text)).toEqual([ENGLISH_LINES.trouble]);
+  });
+
+  it('ends the call when the words in its place are not heard either', () => {
+    const at = conversation();
+    at.answers('東京');
+    const [speaking = 0] = at.state.speaking;
+    expect(at.hears(speaking, '')).toEqual([ENGLISH_LINES.apology]);
+    expect(at.state).toMatchObject({ phase: 'closing', endReason: 'pipeline_error' });
+  });
+
+  it('does not count when it was interrupted, and not together with an earlier one that was heard over', () => {
+    const at = conversation();
+    const { requestId, utteranceId } = at.asks('hello');
+    at.step({ type: 'model-answered', requestId, text: 'Yes.', toolCalls: [] });
+    expect(at.hears(utteranceId, '', true)).toEqual([]);
+    at.answers('東京');
+    const [speaking = 0] = at.state.speaking;
+    at.hears(speaking, ENGLISH_LINES.trouble);
+    expect(at.answers('東京')).toEqual([ENGLISH_LINES.trouble]);
+  });
+});
+
+describe('a wait', () => {
+  it('is explained by one line, then by others, and no more than four in a turn', () => {
+    const at = conversation();
+    at.asks('hello');
+    const lines = Array.from({ length: 6 }, () => at.step({ type: 'waiting' }));
+    const said = lines.flat();
+    expect(said).toHaveLength(4);
+    expect(said[0]).toMatchObject({ type: 'say', kind: 'notice', isInterjection: true });
+    expect(ENGLISH_LINES.oneMoment).toContain(said[0]?.type === 'say' ? said[0].text : '');
+    expect(said[3]).toMatchObject({ text: ENGLISH_LINES.stillWorking });
+    at.asks('hello again');
+    expect(at.says({ type: 'waiting' })).toHaveLength(1);
+  });
+
+  it('is explained in the words of the author, with variables, which can be rendered ahead', () => {
+    const at = conversation({ filler_phrases: ['Bear with me, {{name}}.'] });
+    at.asks('hello');
+    expect(at.says({ type: 'waiting' })).toEqual(['Bear with me, Ann.']);
+    const { stillWorking, trouble, sayAgain, apology } = ENGLISH_LINES;
+    const lines = ['Bear with me, Ann.', stillWorking, trouble, sayAgain, apology];
+    expect(at.engine.waitLines(at.state)).toEqual(lines);
+  });
+
+  it("is explained in the agent's language, and the model does not see the line", () => {
+    const at = conversation({}, 'de-AT');
+    at.asks('hallo');
+    const [line = ''] = at.says({ type: 'waiting' });
+    expect(linesFor('de').oneMoment).toContain(line);
+    expect(JSON.stringify(at.state.history)).not.toContain(line);
+    expect(linesFor('xx')).toEqual(ENGLISH_LINES);
+  });
+
+  it('of a call that has ended is not explained', () => {
+    const at = conversation();
+    at.step({ type: 'ending', reason: 'user_hangup' });
+    expect(at.step({ type: 'waiting' })).toEqual([]);
+  });
+});
