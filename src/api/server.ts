@@ -13,8 +13,9 @@ import fastify, {
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Egress } from '../egress/egress-rule.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { requestSeconds } from '../metrics/api-metrics.ts';
 import { metricsText } from '../metrics/exposition.ts';
-import { registry, requestSeconds } from '../metrics/metrics.ts';
+import { registry } from '../metrics/metrics.ts';
 import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { authRoutes, logInRoutes } from './accounts/auth-routes.ts';
 import { organizationRoutes } from './accounts/organization-routes.ts';

@@ -67,6 +67,7 @@ export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api
     clock,
     random,
     providerByName: (name) => providers.byName(name),
+    hostedProviders: providers.hosted,
     devopsSecret: config.devopsSecret,
     metricsToken: config.metricsToken,
     policy: llm === undefined ? 'scripted' : 'model',

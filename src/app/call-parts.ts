@@ -5,6 +5,7 @@ import { TextChats } from '../call/chat/text-chat.ts';
 import { ProviderHangUp, type ProviderHangUpDeps } from '../call/closing/provider-hang-up.ts';
 import { RunClosing, type RunClosingDeps } from '../call/closing/run-closing.ts';
 import { UnconnectedCalls } from '../call/closing/unconnected-calls.ts';
+import { CallActions } from '../call/connect/call-actions.ts';
 import { CallPlanner } from '../call/connect/call-planner.ts';
 import { CallPreparation } from '../call/connect/call-preparation.ts';
 import { CallRegistry } from '../call/connect/call-registry.ts';
@@ -13,6 +14,7 @@ import { MediaAdmissions } from '../call/connect/media-admission.ts';
 import { MediaWatchdog } from '../call/connect/media-watchdog.ts';
 import { ProviderEvents } from '../call/connect/provider-event.ts';
 import { SessionStarts } from '../call/connect/session-start.ts';
+import { WebhookVerifier } from '../call/connect/webhook-verifier.ts';
 import { CallControl } from '../call/control/call-control.ts';
 import { CallIntake } from '../call/control/call-intake.ts';
 import { HangUpRequests } from '../call/control/hang-up.ts';
@@ -124,7 +126,7 @@ export function createCallControl(parts: CallParts): CallControl {
       hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
       digits: { store, registry, hangUps, clock },
     },
-    inbound: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+    inbound: new InboundWebhooks({ store, providers, runs, connect, clock, random, log }),
     services: { campaignCalls, textChats, pbxLines },
     events,
     log,
@@ -148,16 +150,24 @@ function connectServices(parts: CallParts): ConnectServices {
   const watchdog = new MediaWatchdog({ store, events, registry, unconnected, clock, log });
   const fetches = new PreCallFetches({ store, events, http, clock, log });
   const planner = new CallPlanner({ store, services, sounds, fetches, clock, log });
-  const session = { services, http, closing, hangUps, clock, log };
+  const session = { services, http, closing, hangUps, publicUrl, clock, log };
+  const actions = new CallActions({ clock, log });
+  const verifier = new WebhookVerifier({ store, clock, log });
   const starts = new SessionStarts({ store, files, events, registry, session });
   return {
     registry,
     unconnected,
     watchdog,
-    preparation: new CallPreparation({ planner, registry, unconnected, tokens, publicUrl }),
+    actions,
+    verifier,
+    preparation: new CallPreparation({
+      ...{ planner, registry, unconnected, tokens, actions, publicUrl },
+    }),
     admissions: new MediaAdmissions({
       ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
     }),
-    providerEvents: new ProviderEvents({ store, providers, events, registry, unconnected, clock }),
+    providerEvents: new ProviderEvents({
+      ...{ store, providers, verifier, events, registry, unconnected, clock, log },
+    }),
   };
 }

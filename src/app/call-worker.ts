@@ -52,6 +52,7 @@ export async function startCallWorker(
       inbound: (...of) => control.inbound(...of),
       answer: (...of) => control.answer(...of),
       event: (...of) => control.event(...of),
+      accountEvent: (...of) => control.accountEvent(...of),
       hangUp: (wanted) => control.hangUp(wanted),
       sendDigits: (wanted) => control.sendDigits(wanted),
       place: (dial) => campaignCalls.placeClaimed(dial),

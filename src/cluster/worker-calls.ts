@@ -28,6 +28,7 @@ const request = z.object({
 });
 const inbound = z.object({ request, workflowId: z.string().nullable() });
 const ofRun = z.object({ name: providerName, runId: z.string(), request });
+const ofAccount = z.object({ name: providerName, request });
 const digits = z.object({ organizationId: z.string(), runId: z.string(), digits: z.string() });
 const hangUp = z.object({ organizationId: z.string(), runId: z.string() });
 const byClient = {
@@ -104,7 +105,15 @@ export const load = z.object({
 export interface CallWorker
   extends Pick<
     CallService,
-    'start' | 'startTest' | 'inbound' | 'answer' | 'event' | 'hangUp' | 'sendDigits' | 'activeCalls'
+    | 'start'
+    | 'startTest'
+    | 'inbound'
+    | 'answer'
+    | 'event'
+    | 'accountEvent'
+    | 'hangUp'
+    | 'sendDigits'
+    | 'activeCalls'
   > {
   readonly calls: number;
   readonly takesCalls: boolean;
@@ -135,6 +144,10 @@ export function serveWorkerCalls(
   link.onRequest('event', (body) => {
     const { name, runId, request } = ofRun.parse(body);
     return worker.event(name, runId, request);
+  });
+  link.onRequest('account-event', (body) => {
+    const { name, request } = ofAccount.parse(body);
+    return worker.accountEvent(name, request);
   });
   link.onRequest('digits', (body) => worker.sendDigits(digits.parse(body)));
   link.onRequest('hang-up', async (body) => {

@@ -168,6 +168,7 @@ export class WorkerDirectory implements WorkerPool {
       inbound: (request, workflowId) => webhook('inbound', { request, workflowId }),
       answer: (name, runId, request) => webhook('answer', { name, runId, request }),
       event: (name, runId, request) => webhook('event', { name, runId, request }),
+      accountEvent: (name, request) => webhook('account-event', { name, request }),
       sendDigits: async (wanted) => {
         await ask('digits', wanted, DIGITS_MS_MAX);
       },

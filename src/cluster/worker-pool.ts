@@ -23,6 +23,7 @@ export interface PooledWorker {
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply>;
   sendDigits(wanted: DigitsWanted): Promise<void>;
   /** Settles when the call is over there. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<void>;

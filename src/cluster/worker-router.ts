@@ -116,7 +116,17 @@ export class WorkerRouter implements CallService {
     if (reply !== undefined) return reply;
     const provider = this.#deps.providers.byName(name);
     if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
-    return provider.webhook.reject('error');
+    return provider.webhook.reject('error', null).reply;
+  }
+
+  /** Any worker finds the run; the one with its call gets the event. */
+  async accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
+    const reply = await this.#byOneOf(
+      [() => this.#anyWorker(), () => this.#anyWorker()],
+      (worker) => worker.accountEvent(name, request),
+    );
+    if (reply === undefined) throw gone();
+    return reply;
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {

@@ -132,6 +132,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
       clock,
       random: systemRandom,
       providerByName: (name) => (name === 'twilio' ? twilio : undefined),
+      hostedProviders: [twilio],
       services: { llm: 'scripted', stt: null, tts: 'flite' },
       devopsSecret: DEVOPS_SECRET,
       policy: 'scripted',

@@ -16,7 +16,7 @@ describe('every request', () => {
     }
   });
 
-  it('is told 404 for a path that is not there, and 405 for a method that is not', async () => {
+  it('answers 404 for an unknown path, and 405 for an unknown method', async () => {
     const unknown = await call('GET', '/api/v1/nothing');
     expect([unknown.status, unknown.body]).toEqual([404, { detail: 'Not Found' }]);
     const wrong = await call('PATCH', '/api/v1/workflow/fetch/');
@@ -49,7 +49,7 @@ describe('every request', () => {
     expect(preflight.headers['access-control-allow-headers']).toBe('x-api-key');
   });
 
-  it('may come with keys that nobody knows', async () => {
+  it('may have unknown keys', async () => {
     expect(await ok('POST', '/user/api-keys', { name: 'a', scopes: ['all'] })).toMatchObject({
       name: 'a',
     });
@@ -84,7 +84,7 @@ describe('every request', () => {
     },
   );
 
-  it('that is not JSON is told where it breaks', async () => {
+  it('that is not JSON is refused with the position of the fault', async () => {
     const headers = { 'content-type': 'application/json' };
     const { status, body } = await call('POST', '/api/v1/user/api-keys', {
       body: '{"a":',
@@ -96,7 +96,7 @@ describe('every request', () => {
     ]);
   });
 
-  it('without a body is told what is missing', async () => {
+  it('without a body is refused with what is missing', async () => {
     const { status, body } = await call('POST', '/api/v1/user/api-keys');
     expect(status).toBe(422);
     expect(body.detail).toEqual([

@@ -94,7 +94,7 @@ describe('a contact file', () => {
     expect(await read('phone_number\n+14155550100,,\n')).toHaveLength(1);
   });
 
-  it('may have rows without a number: nobody is called for them', async () => {
+  it('may have rows without a number: they are not called', async () => {
     const text = 'name,phone_number\nAna,\n\n,,\nBen,+14155550100\n';
     expect((await read(text, ['name'])).map(({ rowNumber }) => rowNumber)).toEqual([5]);
   });
@@ -158,7 +158,7 @@ describe('a number in a contact file', () => {
 });
 
 describe('the faults of a contact file', () => {
-  it('are told in the words of the contract', async () => {
+  it('are reported in the words of the contract', async () => {
     const empty = 'CSV file must have a header row and at least one data row';
     expect(await problems('')).toBe(empty);
     expect(await problems('phone_number\n')).toBe(empty);
@@ -182,7 +182,7 @@ describe('the faults of a contact file', () => {
     );
   });
 
-  it('are told together', async () => {
+  it('are reported together', async () => {
     const text = 'phone_number,a\n1,x\n+14155550100,\n+14155550100,x,y\n';
     expect(await problems(text, ['a'])).toBe(
       "Invalid phone numbers in rows: 2. All phone numbers must include country code (start with '+'); " +
@@ -276,7 +276,7 @@ describe('any bytes', () => {
 });
 
 describe('reading a contact file', () => {
-  it('stops at the source when nobody wants more', async () => {
+  it('stops at the source when the consumer stops', async () => {
     let closed = false;
     const endless = (async function* () {
       try {

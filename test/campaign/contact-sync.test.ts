@@ -63,7 +63,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
     expect(await syncNext(deps, never)).toBe(false);
   });
 
-  it('is completed if its file has nobody to call', async () => {
+  it('is completed if its file has no contact to call', async () => {
     const id = await started('phone_number,name\n,Ana\n');
     await syncNext(deps, never);
     expect(await get(id)).toMatchObject({ state: 'completed', totalRows: 0 });

@@ -101,7 +101,7 @@ describe('a call that a failed dial has placed', () => {
     });
   });
 
-  it('is told of by its callback after the first look-up, and is not dialled again', async () => {
+  it('is found by its callback after the first look-up, and is not dialled again', async () => {
     at.provider.onDial = () => 'cut-placed';
     at.provider.listLagMs = 3_600_000;
     await missedOnce();

@@ -98,7 +98,7 @@ afterEach(async () => {
 });
 
 describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
-  it('takes a handful of statements while nobody is due', async () => {
+  it('takes a handful of statements while no contact is due', async () => {
     await nobodyIsDue();
     await costOf(start); // It looks at every breaker once.
     expect(await costOf(next)).toBeLessThanOrEqual(10);

@@ -129,7 +129,7 @@ describe('a campaign', () => {
     expect(await counts()).toMatchObject({ failed: 1, retriesBy: { busy: 1 } });
   });
 
-  it('calls nobody while this process takes no more calls, and goes on when it has', async () => {
+  it('places no call while this process takes no more calls, and continues when it does', async () => {
     takesCalls = false;
     const deferred = async (): Promise<number> => {
       const { values } = await campaignDeferred.get();
@@ -190,7 +190,7 @@ describe('a campaign', () => {
     expect((await campaign())?.state).toBe('running');
   });
 
-  it('calls nobody outside its hours', async () => {
+  it('places no call outside its hours', async () => {
     const slots = [{ dayOfWeek: 3, start: '08:00', end: '09:00' }]; // It is Thursday, 09:00.
     const schedule = { enabled: true, timezone: 'UTC', slots };
     await test.store.campaigns.update(queue.organizationId, queue.campaignId, { schedule });
@@ -401,7 +401,7 @@ it('a contact whose attempt began without our hearing it is called after its lea
   expect(rung.map(({ claim }) => claim.number)).toEqual([1]);
 });
 
-it('a provider that is slow to say what became of a call keeps nobody waiting', async () => {
+it('a provider with slow call look-ups does not delay other calls', async () => {
   const [claim] = await queue.claim({ count: 1 });
   const run = claim && (await queue.begin(claim));
   if (run === undefined) throw new Error('not begun');

@@ -67,7 +67,7 @@ describe('when a provider fails five dials in a row', () => {
 });
 
 describe('a campaign whose provider cannot be reached', () => {
-  it('waits, forgets nobody, and goes on by itself', async () => {
+  it('waits, loses no contact, and continues by itself', async () => {
     const reconnect = await disconnect();
     await at.begin(8);
     await at.through(async () => (await began()) === 1);
@@ -113,7 +113,7 @@ describe('a campaign that waits for its provider', () => {
     expect(await ended()).toBe(1);
   });
 
-  it('is not stopped by its breaker, where nobody can say what came of the dials', async () => {
+  it('is not stopped by its breaker, where the results of the dials are unknown', async () => {
     at.provider.listFault = { status: 403, body: {} };
     await at.through(async () => {
       const unknown = "select id from campaign_attempts where outcome = 'unknown'";

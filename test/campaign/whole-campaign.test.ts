@@ -191,7 +191,7 @@ function pickUp(call: FakeCall): void {
   if (kind === 0) void call.waitForSpeech().then(() => call.hangUp());
 }
 
-it('a campaign calls persons once, and machines, busy lines and nobody as often as is set', async () => {
+it('a campaign calls answered numbers once, and machines, busy and unanswered numbers as often as is set', async () => {
   const id = await campaignOf(CONTACTS);
   const counts = async () => (await at.store.contacts.counts([id])).get(id);
   let callsMax = 0;

@@ -37,7 +37,7 @@ describe('a request between processes', () => {
     expect(lines().filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  it('fails at once if nobody is there, or leaves meanwhile', async () => {
+  it('fails at once if the process is not there, or ends meanwhile', async () => {
     const { one, other, cut, clock } = two();
     other.onRequest('wait', () => new Promise(() => undefined));
     const waiting = one.request(1, 'wait', {}, 1_000);

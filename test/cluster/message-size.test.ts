@@ -20,7 +20,7 @@ describe('a message between processes', () => {
     expect(messageBytes(circular, 100)).toBeUndefined();
   });
 
-  it('is not sent if it is too large, and whoever waits for a reply is told so', async () => {
+  it('is not sent if it is too large, and its request fails', async () => {
     const { links } = wires(3, new FakeClock());
     const [, one, two] = links as [IpcChannel, IpcChannel, IpcChannel];
     const taken: string[] = [];

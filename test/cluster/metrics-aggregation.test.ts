@@ -22,7 +22,7 @@ function measured(value: number): Registry {
   return registry;
 }
 
-it('the metrics of all processes are one text, each told apart by its worker', async () => {
+it('the metrics of all processes are one text, each labelled with its worker', async () => {
   const clock = new FakeClock();
   const { links, cut } = wires(3, clock);
   const [supervisor, front, second] = links as [IpcChannel, IpcChannel, IpcChannel];

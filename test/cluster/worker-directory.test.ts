@@ -55,6 +55,7 @@ function fakeWorker(number: number): FakeWorker {
       reply([rawBody.toString(), form['CallSid'], workflowId]),
     answer: async (name, runId) => reply([name, runId]),
     event: () => Promise.reject(new GatewayError('WEBHOOK_SIGNATURE')),
+    accountEvent: async (name, { rawBody }) => reply([name, rawBody.toString()]),
     hangUp: () => Promise.reject(new GatewayError('RUN_NOT_FOUND')),
     sendDigits: ({ digits }) =>
       digits === '12#' ? Promise.resolve() : Promise.reject(new GatewayError('CALL_NOT_TALKING')),

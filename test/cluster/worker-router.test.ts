@@ -70,6 +70,7 @@ function withWorkers(harness: CallHarness) {
       inbound: (...from) => ask('inbound', () => own.inbound(...from)),
       answer: (...from) => ask('answer', () => own.answer(...from)),
       event: (...from) => ask('event', () => own.event(...from)),
+      accountEvent: (...from) => ask('accountEvent', () => own.accountEvent(...from)),
       sendDigits: (wanted) => ask('sendDigits', () => own.sendDigits(wanted)),
       hangUp: (wanted) => ask('hangUp', async () => void (await own.hangUp(wanted))),
       place: (dial) => ask('place', () => own.campaignCalls.placeClaimed(dial)),

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { endReason, ownEndReasons } from '../../model/end-reason.ts';
 import { isTimeZone } from '../../std/calendar-day.ts';
 import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
-import type { CallConfiguration } from '../../store/library/model-configurations.ts';
+import type { ConfigurationSource } from '../../store/library/model-configurations.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -69,13 +69,13 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const used = await deps.store.modelConfigurations.forCalls(organizationId);
+      const source = wireSource(await deps.store.modelConfigurations.sourceOf(organizationId));
       return {
         organization_id: organizationId,
         organization_provider_id: organizationProviderId(organizationId),
         model_services: {
-          config_source: sourceOf(used),
-          has_model_configuration_v2: sourceOf(used) === 'organization_v2',
+          config_source: source,
+          has_model_configuration_v2: source === 'organization_v2',
           managed_service_version: null,
           uses_managed_service_v2: false,
         },
@@ -137,9 +137,11 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-function sourceOf(used: CallConfiguration): 'organization_v2' | 'legacy_user_v1' | 'empty' {
-  if (used === undefined) return 'empty';
-  return 'organization' in used ? 'organization_v2' : 'legacy_user_v1';
+function wireSource(
+  source: ConfigurationSource | undefined,
+): 'organization_v2' | 'legacy_user_v1' | 'empty' {
+  if (source === undefined) return 'empty';
+  return source === 'organization' ? 'organization_v2' : 'legacy_user_v1';
 }
 
 /** An empty number is none. */

@@ -4,7 +4,10 @@
 
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { codeOf } from '../../errors/gateway-error.ts';
+import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
+import { ClientGone } from './client-gone.ts';
 import { FairRoom, type RoomLimits } from './fair-room.ts';
 import type { Admission } from './route-admissions.ts';
 import { ShareNames } from './share-names.ts';
@@ -79,16 +82,51 @@ export class RequestAdmission {
   /** The answer is ready. One that is made while it is sent keeps its place, for a while. */
   end(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const { place } = request;
-    if (payload instanceof Readable && kindOf(request) === 'heavy' && place !== null) {
-      place.limitTime(SENDING_MS_MAX);
-      reply.raw.once('close', () => place.leave());
-    } else this.pause(request);
+    const isMadeLater = payload instanceof Readable && kindOf(request) === 'heavy';
+    if (place === null || place.isAbandoned || !isMadeLater) {
+      this.pause(request);
+      return;
+    }
+    this.#names.learn(request);
+    place.limitTime(SENDING_MS_MAX);
+    reply.raw.once('close', () => place.leave());
   }
 
   async #enter(request: FastifyRequest, room: RoomName): Promise<void> {
     const name = this.#names.nameOf(request);
-    await request.place?.take((signal) => this.#rooms[room].enter(name, signal));
+    await request.place?.take((signal) => this.#measured(room, name, signal));
   }
+
+  async #measured(room: RoomName, name: string, signal: AbortSignal): Promise<() => void> {
+    const sinceMs = this.#clock.monotonicMs();
+    const className = CLASSES[room];
+    let result = 'admitted';
+    admissionsWaiting.inc({ class: className });
+    try {
+      return await this.#rooms[room].enter(name, signal);
+    } catch (error) {
+      result = resultOf(error);
+      throw error;
+    } finally {
+      admissionsWaiting.dec({ class: className });
+      const seconds = (this.#clock.monotonicMs() - sinceMs) / 1_000;
+      admissionSeconds.observe({ class: className, result }, seconds);
+    }
+  }
+}
+
+/** Labels of metrics. */
+const CLASSES: Readonly<Record<RoomName, string>> = {
+  ordinary: 'ordinary',
+  heavy: 'heavy',
+  file: 'file',
+  outside: 'outside',
+  outsideLarge: 'outside_large',
+};
+
+function resultOf(error: unknown): 'refused' | 'busy' | 'gone' {
+  if (codeOf(error) === 'TOO_MANY_REQUESTS') return 'refused';
+  return codeOf(error) === 'API_BUSY' ? 'busy' : 'gone';
 }
 
 /** Of one request: held while it is worked on. */
@@ -104,6 +142,11 @@ export class Place {
 
   get isHeld(): boolean {
     return this.#leave !== undefined;
+  }
+
+  /** The connection is closed. */
+  get isAbandoned(): boolean {
+    return this.#gone.signal.aborted;
   }
 
   async take(enter: (signal: AbortSignal) => Promise<() => void>): Promise<void> {
@@ -124,7 +167,7 @@ export class Place {
 
   /** The client is gone, or has its answer. Work that has begun keeps the place until it ends. */
   abandon(): void {
-    this.#gone.abort(new Error('The client went away'));
+    this.#gone.abort(new ClientGone());
   }
 }
 

@@ -65,7 +65,7 @@ function runsRoute(api: Api, deps: ApiDeps): void {
         querystring: runPageQuery,
         response: {
           200: campaignRunPage,
-          ...faults('CAMPAIGN_ID_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN'),
+          ...faults('CAMPAIGN_ID_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN', 'PAGE_TOO_FAR'),
         },
       },
     },

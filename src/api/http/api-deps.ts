@@ -15,7 +15,7 @@ import type { Principal } from '../../store/accounts/accounts.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { FileLinks } from '../../store/files/signed-links.ts';
 import type { Store } from '../../store/store.ts';
-import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import type { HostedProvider, TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { ApiAccess } from '../auth/access.ts';
 import type { EventStreams } from './event-streams.ts';
 
@@ -40,6 +40,8 @@ export interface ApiDeps {
   random: Random;
   /** The provider of that name; undefined for those that this version does not have. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
+  /** In the order in which webhooks are matched. */
+  hostedProviders: readonly HostedProvider[];
   /** What an agent runs on if nothing else is said. */
   services: SpeechServiceNames;
   /** The secret for the load figures that autoscalers read; undefined: the routes are closed. */

@@ -5,6 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { serviceProblemsIn } from '../../model/speech-services/services-refused.ts';
 import { problemsIn } from '../../workflow/graph/workflow-refused.ts';
+import { ClientGone } from '../admission/client-gone.ts';
 import { errorStatuses } from './error-status.ts';
 import { RequestInvalid } from './validation.ts';
 
@@ -12,6 +13,8 @@ import { RequestInvalid } from './validation.ts';
 const RETRY_AFTER_S = 5;
 
 const INTERNAL = 500;
+/** For metrics and logs alone: the client has closed the connection. nginx uses the same status. */
+const CLIENT_CLOSED = 499;
 
 /** What is said of a status where no error has words of its own. */
 export const errorPhrases: Readonly<Record<number, string>> = {
@@ -37,6 +40,9 @@ export function errorReplyOf(error: unknown): Fault {
     return { status: 422, body: { detail: error.items }, unexpected: false };
   }
   if (error instanceof GatewayError) return gatewayFault(error);
+  if (error instanceof ClientGone) {
+    return { status: CLIENT_CLOSED, body: { detail: 'Client Closed Request' }, unexpected: false };
+  }
   const status = frameworkStatus(error);
   if (status === undefined) return internalFault();
   return { status, body: { detail: errorPhrases[status] ?? 'Bad Request' }, unexpected: false };

@@ -65,6 +65,7 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   TRIGGER_NOT_IN_AGENT: 404,
   RUN_NOT_FOUND: 404,
   STREAMS_FULL: 429,
+  PAGE_TOO_FAR: 400,
   FILTER_INVALID: 400,
   FILTER_FORBIDDEN: 403,
   ARTIFACT_TYPE_UNKNOWN: 400,

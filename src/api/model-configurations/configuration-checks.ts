@@ -72,12 +72,14 @@ export class ConfigurationChecks {
     }
   }
 
-  /** Throws SERVICES_INVALID if a service refuses its key. */
-  async requireAccepted(organizationId: string, sections: ConfiguredSections): Promise<void> {
-    const refused = (await this.verdicts(organizationId, sections)).filter(
-      ({ verdict }) => verdict === 'refused',
-    );
-    if (refused.length === 0) return;
+  /** The verdicts. Throws SERVICES_INVALID if a service refuses its key. */
+  async requireAccepted(
+    organizationId: string,
+    sections: ConfiguredSections,
+  ): Promise<CheckedService[]> {
+    const verdicts = await this.verdicts(organizationId, sections);
+    const refused = verdicts.filter(({ verdict }) => verdict === 'refused');
+    if (refused.length === 0) return verdicts;
     throw new ServicesRefused(
       refused.map(({ job, position, message }) => problemOf(job, position, message)),
     );

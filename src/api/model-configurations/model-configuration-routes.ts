@@ -16,6 +16,7 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { freeObject, queryFlag } from '../http/values.ts';
 import {
+  type CheckedService,
   type ConfigurationChecks,
   type ModelConfigurationDeps,
   requireUnmasked,
@@ -30,6 +31,7 @@ import {
   modelConfigurationOut,
   pricing,
   serviceCheck,
+  serviceFaultOnWire,
 } from './model-configuration-schema.ts';
 import { serviceForms } from './service-forms.ts';
 
@@ -96,6 +98,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
       const sections = await deps.checks.storable(sent);
       await deps.checks.requireAccepted(organizationId, sections);
       await store.save(owner, asConfiguration(sections));
+      await deps.store.serviceFaults.clear(organizationId);
       return shown(deps, organizationId);
     },
   );
@@ -168,6 +171,7 @@ function checkRoute(api: Api, deps: ServiceRouteDeps): void {
       const { organizationId } = principalOf(request);
       const sections = sectionsInUse(await deps.store.modelConfigurations.forCalls(organizationId));
       const verdicts = await deps.checks.verdicts(organizationId, sections);
+      await noteAccepted(deps, organizationId, verdicts);
       return {
         ok: verdicts.every(({ verdict }) => verdict !== 'refused'),
         services: verdicts.map(({ job, position, service, verdict, message, durationMs }) => ({
@@ -235,9 +239,22 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
       const sections = await deps.checks.storable(requireAny(sectionsOf(legacy?.configuration)));
       await deps.checks.requireAccepted(organizationId, sections);
       await store.save({ organizationId, userId: null }, asConfiguration(sections));
+      await deps.store.serviceFaults.clear(organizationId);
       return shown(deps, organizationId);
     },
   );
+}
+
+/** A key that is accepted has no fault of the key any more; what else is wrong shows in a call. */
+export async function noteAccepted(
+  { store }: ServiceRouteDeps,
+  organizationId: string,
+  verdicts: readonly CheckedService[],
+): Promise<void> {
+  const services = verdicts
+    .filter(({ verdict }) => verdict === 'ok')
+    .map(({ job, service }) => ({ job, service: service.provider }));
+  await store.serviceFaults.clear(organizationId, { services, kinds: ['auth', 'forbidden'] });
 }
 
 async function shown(
@@ -251,6 +268,7 @@ async function shown(
     configuration: own === undefined ? null : freeObject.parse(maskServices(own)),
     effective_configuration: effectiveOnWire(sectionsInUse(used), preferences),
     source: sourceOf(used),
+    service_faults: (await store.serviceFaults.list(organizationId)).map(serviceFaultOnWire),
   };
 }
 

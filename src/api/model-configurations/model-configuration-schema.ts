@@ -10,7 +10,8 @@ import { maskServices } from '../../model/speech-services/service-masks.ts';
 import { isTimeZone } from '../../std/calendar-day.ts';
 import { isObject } from '../../std/json.ts';
 import type { OrganizationPreferences } from '../../store/accounts/organizations.ts';
-import { freeObject, within } from '../http/values.ts';
+import type { StoredServiceFault } from '../../store/library/service-faults.ts';
+import { freeObject, idOut, isoTime, timeOut, within } from '../http/values.ts';
 
 /** What the reference takes: its modes that this gateway does not offer are refused by name. */
 export const modelConfigurationIn = within(
@@ -46,6 +47,18 @@ const effectiveConfiguration = z
   })
   .meta({ id: 'EffectiveAIModelConfiguration' });
 
+const serviceFault = z
+  .object({
+    model: z.enum(['llm', 'tts', 'stt']),
+    provider: z.string(),
+    kind: z.string().describe('`auth`, `forbidden`, `quota` or `request`.'),
+    message: z.string().describe("The service's words, without keys."),
+    workflow_run_id: idOut.describe('The last call that met it.'),
+    first_at: timeOut,
+    last_at: timeOut,
+  })
+  .meta({ id: 'ServiceFault' });
+
 export const modelConfigurationOut = z
   .object({
     configuration: freeObject.nullable().meta({ description: 'Null: none is stored.' }),
@@ -53,6 +66,10 @@ export const modelConfigurationOut = z
     source: z
       .enum(['organization_v2', 'legacy_user_v1', 'empty'])
       .meta({ description: 'Whose services calls use.' }),
+    service_faults: z.array(serviceFault).meta({
+      description:
+        'Faults that calls met and that go on until a key, an account or a setting changes. Not part of the reference.',
+    }),
   })
   .meta({ id: 'OrganizationAIModelConfigurationResponse' });
 
@@ -108,6 +125,18 @@ export const keyStatuses = z
 /** The stored form of sections. */
 export function asConfiguration(pipeline: ConfiguredSections) {
   return { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
+}
+
+export function serviceFaultOnWire(fault: StoredServiceFault): z.infer<typeof serviceFault> {
+  return {
+    model: fault.job,
+    provider: fault.service,
+    kind: fault.kind,
+    message: fault.detail,
+    workflow_run_id: fault.runId,
+    first_at: isoTime(fault.firstAt),
+    last_at: isoTime(fault.lastAt),
+  };
 }
 
 /** Masked. */

@@ -11,7 +11,12 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { queryInteger } from '../http/values.ts';
 import { withSecretsOf } from './configuration-checks.ts';
-import { type ServiceRouteDeps, sectionsInUse, sectionsOf } from './model-configuration-routes.ts';
+import {
+  noteAccepted,
+  type ServiceRouteDeps,
+  sectionsInUse,
+  sectionsOf,
+} from './model-configuration-routes.ts';
 import {
   effectiveOnWire,
   keyStatuses,
@@ -88,6 +93,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
         const sections = await deps.checks.storable(merged);
         await deps.checks.requireAccepted(organizationId, sections);
         await modelConfigurations.save(owner, sections);
+        await deps.store.serviceFaults.clear(organizationId);
       }
       await organizations.setPreferences(organizationId, preferencesOf(body));
       const saved = sectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
@@ -122,7 +128,12 @@ function validateRoute(api: Api, deps: ServiceRouteDeps): void {
       if (stored === undefined || (stored.validatedAt?.getTime() ?? 0) > sinceMs) {
         return { status: [] };
       }
-      await deps.checks.requireAccepted(organizationId, sectionsOf(stored.configuration) ?? {});
+      const sections = sectionsOf(stored.configuration) ?? {};
+      await noteAccepted(
+        deps,
+        organizationId,
+        await deps.checks.requireAccepted(organizationId, sections),
+      );
       await modelConfigurations.noteValidated(owner);
       return { status: [{ model: 'all', message: 'ok' }] };
     },

@@ -38,7 +38,10 @@ function historyRoutes(api: Api, deps: ApiDeps): void {
         description:
           "All of the organization's runs, filtered and sorted, by pages, with their sums.",
         querystring: usageQuery,
-        response: { 200: usageHistory, ...faults('FILTER_INVALID', 'FILTER_FORBIDDEN') },
+        response: {
+          200: usageHistory,
+          ...faults('FILTER_INVALID', 'FILTER_FORBIDDEN', 'PAGE_TOO_FAR'),
+        },
       },
     },
     async (request) => {

@@ -2,13 +2,14 @@
 // §6.2.
 
 import { z } from 'zod';
-import type { RunPage, RunScope } from '../../store/runs/run-filters.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { ROWS_BY_DURATION_MAX, type RunPage, type RunScope } from '../../store/runs/run-filters.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { queryInteger } from '../http/values.ts';
 import { parseFilters, type RunFilters, type RunList } from './run-filter-query.ts';
 import { runListItem } from './run-mapping.ts';
 
-/** Rows that are skipped are still read. */
+/** The store reads far pages in pieces. */
 const PAGE_MAX = 1_000_000;
 
 export const runPageQuery = z.object({
@@ -22,12 +23,14 @@ export const runPageQuery = z.object({
       description: 'A JSON array of {attribute, type, value}.',
       examples: ['[{"attribute":"duration","type":"numberRange","value":{"min":60}}]'],
     }),
-  sort_by: z.string().max(50).optional().meta({ description: '`duration`; else by age.' }),
+  sort_by: z.string().max(50).optional().meta({
+    description: '`duration`, up to row 10,000; else by age.',
+  }),
   sort_order: z.string().max(10).default('desc').meta({ description: '`asc`; else descending.' }),
 });
 export type RunPageQuery = z.infer<typeof runPageQuery>;
 
-/** The body of a page. Throws FILTER_INVALID, FILTER_FORBIDDEN. */
+/** The body of a page. Throws FILTER_INVALID, FILTER_FORBIDDEN, PAGE_TOO_FAR. */
 export async function pageOfRuns(
   deps: ApiDeps,
   asked: { scope: RunScope; list: RunList; query: RunPageQuery },
@@ -42,8 +45,12 @@ export async function pageOfRuns(
   };
 }
 
+/** Throws PAGE_TOO_FAR. */
 export function storePage(query: RunPageQuery, filter: RunFilters['filter']): RunPage {
   const { page, limit, sort_by: sortBy, sort_order: order } = query;
+  if (sortBy === 'duration' && page * limit > ROWS_BY_DURATION_MAX) {
+    throw new GatewayError('PAGE_TOO_FAR', { max: ROWS_BY_DURATION_MAX });
+  }
   return {
     filter,
     sortBy: sortBy === 'duration' ? 'duration' : 'created_at',

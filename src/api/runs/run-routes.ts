@@ -47,7 +47,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
         querystring: runPageQuery,
         response: {
           200: runPage,
-          ...faults('WORKFLOW_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN'),
+          ...faults('WORKFLOW_NOT_FOUND', 'FILTER_INVALID', 'FILTER_FORBIDDEN', 'PAGE_TOO_FAR'),
         },
       },
     },

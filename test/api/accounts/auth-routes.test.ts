@@ -175,13 +175,13 @@ describe('who asks', () => {
     expect([status, body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
   });
 
-  it('may be told by a token without the word Bearer', async () => {
+  it('may be identified by a token without the word Bearer', async () => {
     const { token, user } = (await post('signup', ada)).body;
     const bare = { key: null, headers: { authorization: token } };
     expect((await call('GET', '/api/v1/auth/me', bare)).body).toEqual(user);
   });
 
-  it('is told by X-API-Key alone if it is there', async () => {
+  it('is identified by X-API-Key alone if it is present', async () => {
     const { token } = (await post('signup', ada)).body;
     const headers = { authorization: `Bearer ${token}` };
     const answer = await call('GET', '/api/v1/auth/me', { headers });
@@ -252,7 +252,7 @@ describe('limits', () => {
     expect(await logIn('192.0.2.99', {})).toEqual([200, null]);
   });
 
-  it('of wrong passwords lock nobody out where the account has logged in before', async () => {
+  it('of wrong passwords do not lock out clients where the account has logged in before', async () => {
     await post('signup', ada);
     expect(await logIn('192.0.2.200', {})).toEqual([200, null]);
     await times(10, (i) => logIn(`192.0.2.${i}`, { password: 'wrong' }));
@@ -263,7 +263,7 @@ describe('limits', () => {
     expect(wrong).toEqual([...same(10, 401), 429]);
   });
 
-  it('of wrong passwords lock nobody out who has a key of the account', async () => {
+  it('of wrong passwords do not lock out clients with a key of the account', async () => {
     await post('signup', ada, { headers: { 'x-api-key': served.test.apiKey } });
     const other = await served.stranger();
     await times(10, (i) => logIn(`192.0.2.${i}`, { password: 'wrong' }));
@@ -329,7 +329,7 @@ describe('limits', () => {
   });
 });
 
-describe('where strangers may not sign up', () => {
+describe('where sign-up is closed', () => {
   const closed = withApi((test) => ({
     access: testAccess(new FakeClock(), test.store.tokenKeys, { isSignUpOpen: false }),
   }));

@@ -23,6 +23,20 @@ describe('the organization', () => {
     });
   });
 
+  it('has its source of services without the key that sealed them', async () => {
+    const { organizationId } = served.test.owner;
+    await served.test.sql(
+      `insert into model_configurations (organization_id, sealed, revision, updated_at)
+       values ($1, 'v1.unknown.key', gen_random_uuid(), now())`,
+      [organizationId],
+    );
+    const { model_services: services } = await ok('GET', '/organizations/context');
+    expect(services).toMatchObject({
+      config_source: 'organization_v2',
+      has_model_configuration_v2: true,
+    });
+  });
+
   it('prefers nothing at first, keeps what is left out, and forgets what is null', async () => {
     const path = '/organizations/preferences';
     const none = {
@@ -95,7 +109,7 @@ describe('the organization', () => {
 });
 
 describe('the user', () => {
-  it('is nobody above the organizations', async () => {
+  it('is no superuser', async () => {
     expect(await ok('GET', '/user/auth/user')).toEqual({
       id: served.test.owner.userId,
       is_superuser: false,
@@ -147,7 +161,7 @@ describe('the user', () => {
 });
 
 describe('the defaults of an agent', () => {
-  it('are told without a key: the services there are, and the settings', async () => {
+  it('are returned without a key: the available services, and the settings', async () => {
     const answer = await call('GET', '/api/v1/user/configurations/defaults', { key: null });
     expect(answer.status).toBe(200);
     const { body } = answer;

@@ -1,12 +1,17 @@
 // The bounded share that each organization and address has of the API.
 
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { RequestAdmission } from '../../../src/api/admission/admission.ts';
 import type { RoomLimits } from '../../../src/api/admission/fair-room.ts';
 import { namedOperations } from '../../../src/api/admission/route-admissions.ts';
+import { admissionSeconds, admissionsWaiting } from '../../../src/metrics/api-metrics.ts';
 import { deferred } from '../../fakes/deferred.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { operationsOf } from '../operations.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
@@ -59,7 +64,7 @@ describe('an organization with as many requests as it may have', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  it('is told to come back, in the form of every error, when too many wait', async () => {
+  it('gets 429 with a retry time, in the form of every error, when too many wait', async () => {
     const own = served.test.apiKey;
     const two = [start(own), start(own)];
     await started(2);
@@ -172,6 +177,71 @@ describe('a room of one place', () => {
     expect((await served.call('GET', '/api/v1/workflow/summary')).status).toBe(200);
   });
 });
+
+describe('a client that closes its connection', () => {
+  const served = withApi(() => ({
+    rooms: { outside: room({ max: 1, ofNameMax: 1 }) },
+  }));
+
+  it('is no error of the gateway while its request waits', async () => {
+    const held = deferred();
+    served.callService.untilStarted = held.promise;
+    const first = served.call('POST', '/api/v1/public/agent/some-uuid', { body: CALL });
+    while (served.callService.started.length < 1) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await served.api.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = served.api.server.address() as AddressInfo;
+    const client = connect(port, '127.0.0.1');
+    const before = await countOf('gone');
+    client.write(
+      `POST /api/v1/auth/login HTTP/1.1\r\nHost: a\r\nX-API-Key: ${served.test.apiKey}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+    );
+    while ((await waitingOutside()) < 1) await new Promise((resolve) => setTimeout(resolve, 2));
+    client.destroy();
+    while ((await waitingOutside()) > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    held.resolve();
+    expect((await first).status).toBe(200);
+    expect(await countOf('gone')).toBe(before + 1);
+    const logged = served.test.lines().filter(({ level }) => level === 'error' || level === 50);
+    expect(logged).toEqual([]);
+  });
+
+  async function waitingOutside(): Promise<number> {
+    const { values } = await admissionsWaiting.get();
+    return values.find(({ labels }) => labels.class === 'outside')?.value ?? 0;
+  }
+
+  async function countOf(result: string): Promise<number> {
+    const { values } = await admissionSeconds.get();
+    const of = values.filter(({ labels }) => labels.result === result);
+    return of.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
+  }
+});
+
+it('gives the place of an answer back at once whose client has left while it was made', async () => {
+  const clock = new FakeClock();
+  const admission = new RequestAdmission(clock, { heavy: room({ max: 1, ofNameMax: 1 }) });
+  const first = requestOf();
+  const connection = new EventEmitter();
+  await admission.begin(first, { raw: connection } as unknown as FastifyReply);
+  connection.emit('close');
+  const reply = { raw: connection } as unknown as FastifyReply;
+  admission.end(first, reply, Readable.from(['report']));
+  const second = requestOf();
+  void admission.begin(second, { raw: new EventEmitter() } as unknown as FastifyReply);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(second.place?.isHeld).toBe(true);
+});
+
+/** What is read of a request for a report. */
+function requestOf(): FastifyRequest {
+  return {
+    ...{ headers: {}, principal: null, ip: '192.0.2.1', place: null, rawBody: Buffer.alloc(0) },
+    routeOptions: { config: { admission: 'heavy' } },
+  } as unknown as FastifyRequest;
+}
 
 describe('the table of what operations need', () => {
   const served = withApi();

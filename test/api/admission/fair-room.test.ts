@@ -56,7 +56,7 @@ describe('a fair room', () => {
     expect(names()).toBe('abcdabab');
   });
 
-  it('refuses a name with too many waiting, and nobody else', async () => {
+  it('refuses a name with too many waiting, and no other', async () => {
     const { enter, names, end, refused } = roomOf();
     await enterAll(enter, 'aaaaaaaab');
     expect(names()).toBe('aaab');

@@ -21,7 +21,7 @@ describe('passwords', () => {
     );
   });
 
-  it('cost 32 MiB and three rounds, written beside the hash; the hash tells nothing else', async () => {
+  it('cost 32 MiB and three rounds, stored beside the hash; the hash holds nothing else', async () => {
     const stored = await new Passwords(systemRandom).hash('correct horse');
     expect(stored).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
   });
@@ -38,7 +38,7 @@ describe('passwords', () => {
     expect(await passwords.hash('twice')).not.toBe(await passwords.hash('twice'));
   });
 
-  it('are wrong without a hash, and for a hash that nobody wrote', async () => {
+  it('are wrong without a hash, and for an invalid hash', async () => {
     const passwords = new Passwords(systemRandom, cheap);
     for (const stored of [undefined, '', 'scrypt$4$1$1$$', 'md5$x', 'scrypt$4$1$1$AAAA$AAAA']) {
       expect(await passwords.verify('x', stored)).toBe(false);

@@ -59,7 +59,7 @@ describe('a token', () => {
     expect(await tokens.userOf(good)).toBe('42');
   });
 
-  it('with one character changed names nobody, as any other text', async () => {
+  it('with one character changed is invalid, as any other text', async () => {
     const { tokens } = tokensOf();
     const token = await tokens.issue(user);
     const spoiled = fc.nat({ max: token.length - 2 }).map((at) => {

@@ -131,7 +131,7 @@ describe('the progress of a campaign', () => {
     });
   });
 
-  it('is nobody else’s', async () => {
+  it('is not readable by another organization', async () => {
     expect(await harness.refusal('GET', '/campaign/999999/progress')).toEqual([
       404,
       'Campaign not found',

@@ -247,7 +247,7 @@ describe('the redial of a campaign', () => {
     expect(child).toMatchObject({ name: 'oct', total_rows: 1, retry_config: { max_retries: 7 } });
   });
 
-  it('is refused with 400 if nobody matches, with 422 if nothing is chosen', async () => {
+  it('is refused with 400 if no contact matches, with 422 if nothing is chosen', async () => {
     await completed(['failed', 'voicemail']);
     expect(await move('redial', { retry_on_voicemail: false })).toEqual([
       400,

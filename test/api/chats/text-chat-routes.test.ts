@@ -72,7 +72,7 @@ describe('a text chat session', () => {
     expect(await served.ok('GET', `${sessions}/${session.workflow_run_id}`)).toEqual(session);
   });
 
-  it('is talked to, taken back and ended, and the run tells of it', async () => {
+  it('gets messages, is rewound and ended, and its run has them', async () => {
     const { workflow_run_id: id, session_data } = await served.ok('POST', sessions, {});
     const first = session_data.turns[0].id;
     const said = await served.ok('POST', `${sessions}/${id}/messages`, { text: 'a horse' });

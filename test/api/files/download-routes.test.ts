@@ -55,7 +55,7 @@ const fetch = (
 ) => call(method, link, { key: null, headers });
 
 describe("a run's public token", () => {
-  it('ends after a month in which nobody looked at the run', async () => {
+  it('ends after a month without a read of the run', async () => {
     served.test.clock.advance(29 * 86_400_000);
     expect((await publicly('recording')).status).toBe(302);
     served.test.clock.advance(2 * 86_400_000);

@@ -307,7 +307,7 @@ describe('over a connection', () => {
     out.destroy();
   });
 
-  it('what is a little too long is told so', async () => {
+  it('a file that is a little too long is refused with that reason', async () => {
     const { path } = await linkFor(1_000);
     const { out, answer } = send(path);
     out.end(Buffer.alloc(200_000));

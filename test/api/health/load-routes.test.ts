@@ -47,7 +47,7 @@ describe('the figures for scaling', () => {
 describe('without a secret in the settings', () => {
   const closed = withApi(() => ({ devopsSecret: undefined }));
 
-  it('nobody sees the figures: 503', async () => {
+  it('no client gets the figures: 503', async () => {
     for (const path of ['active-calls', 'autoscale-metric']) {
       const { status, body } = await closed.call('GET', `/api/v1/health/${path}`, {
         headers: secret,

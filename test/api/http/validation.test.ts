@@ -158,7 +158,7 @@ describe("a value that does not fit, in pydantic's words", () => {
     expect(one(schema, value)).toEqual([type, msg, ctx]);
   });
 
-  it('names a key that nobody knows', () => {
+  it('names an unknown key', () => {
     expect(faults(z.strictObject({ a: z.int() }), { a: 1, b: 2 })).toEqual([
       {
         type: 'extra_forbidden',
@@ -230,7 +230,7 @@ describe("a value that does not fit, in pydantic's words", () => {
     expect(reads).toBeLessThan(1_000);
   });
 
-  it('is always told, whatever was sent', () => {
+  it('is always reported, whatever was sent', () => {
     const schema = z.object({
       a: idIn,
       b: z.discriminatedUnion('t', [z.object({ t: z.literal('x'), y: z.int() })]),

@@ -35,6 +35,60 @@ const stored = () =>
 const storedLlm = async () =>
   JSON.parse(JSON.stringify(await stored())).organization.byok.pipeline.llm;
 
+describe('lasting faults of services', () => {
+  const fault = { job: 'llm', service: 'openai', kind: 'auth', detail: 'key refused' } as const;
+  const faults = async () => (await get()).service_faults;
+  const note = (of: object) => {
+    const { organizationId } = served.test.owner;
+    return served.test.store.serviceFaults.note(
+      { organizationId, runId: '7' },
+      { ...fault, ...of },
+    );
+  };
+
+  it('are shown with the time of the first and the last call, of the own organization alone', async () => {
+    const since = new Date(served.test.clock.now()).toISOString();
+    await note({});
+    served.test.clock.advance(60_000);
+    await note({ detail: 'key refused again' });
+    const own = {
+      model: 'llm',
+      provider: 'openai',
+      kind: 'auth',
+      message: 'key refused again',
+      workflow_run_id: '7',
+      first_at: since,
+      last_at: new Date(served.test.clock.now()).toISOString(),
+    };
+    expect(await faults()).toEqual([own]);
+    const { apiKey } = await served.stranger();
+    expect((await served.call('GET', V2, { key: apiKey })).body.service_faults).toEqual([]);
+    served.test.clock.advance(60_000);
+    await note({ kind: 'quota' });
+    const [changed] = await faults();
+    expect([changed.kind, changed.first_at]).toEqual(['quota', changed.last_at]);
+  });
+
+  it('end with a new configuration', async () => {
+    await note({});
+    await note({ service: 'groq', kind: 'quota' });
+    expect((await put(v2({ llm: openai }))).body.service_faults).toEqual([]);
+  });
+
+  it('of a key end with a check that accepts it, others do not', async () => {
+    await put(v2({ llm: openai, tts: flite, stt: pocketsphinx }));
+    await note({});
+    await note({ service: 'groq' });
+    await served.ok('POST', '/organizations/model-configurations/v2/check', {});
+    expect((await faults()).map(({ provider }: { provider: string }) => provider)).toEqual([
+      'groq',
+    ]);
+    await note({ kind: 'quota' });
+    await served.ok('POST', '/organizations/model-configurations/v2/check', {});
+    expect(await faults()).toHaveLength(2);
+  });
+});
+
 describe("an organization's services", () => {
   it('are none at first', async () => {
     expect(await get()).toEqual({
@@ -50,6 +104,7 @@ describe("an organization's services", () => {
         timezone: null,
       },
       source: 'empty',
+      service_faults: [],
     });
   });
 
@@ -273,7 +328,7 @@ describe("a user's services", () => {
 describe('the voices of a service', () => {
   const voices = (path: string) => served.call('GET', `/api/v1/user/configurations/voices/${path}`);
 
-  it('are those that this version knows where nobody can be asked', async () => {
+  it('are those that this version knows where the service cannot be asked', async () => {
     const { body } = await voices('flite?q=rm');
     expect(body).toMatchObject({ provider: 'flite', voices: [{ voice_id: 'rms', name: 'rms' }] });
     expect(hosts.asked).toEqual([]);

@@ -164,10 +164,10 @@ describe("the API's description", () => {
       '/telephony/inbound/fallback',
       '/telephony/inbound/run',
       '/telephony/inbound/{workflow_id}',
+      '/telephony/twilio/answered-by/{workflow_run_id}',
+      '/telephony/twilio/status-callback/{workflow_run_id}',
       '/telephony/twiml',
       '/telephony/{provider}/answer/{workflow_run_id}',
-      '/telephony/{provider}/answered-by/{workflow_run_id}',
-      '/telephony/{provider}/status-callback/{workflow_run_id}',
       '/user/configurations/defaults',
       '/workflow/templates',
     ]);

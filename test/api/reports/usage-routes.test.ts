@@ -132,7 +132,7 @@ describe('what was used', () => {
     expect(await ok('GET', `${usage}/current-period`)).toMatchObject({ used_dograh_tokens: 0 });
   });
 
-  it('on each of the last days is told for every day, today the last', async () => {
+  it('has a row for each of the last days, today the last', async () => {
     served.test.clock.advance(Date.parse('2026-03-10T12:00:00Z') - served.test.clock.now());
     await stored.aRun(completed({ durationS: 90, costInfo: { dograh_token_usage: 7 } }));
     served.test.clock.advance(2 * 86_400_000);

@@ -117,7 +117,7 @@ describe('a run', () => {
     },
   );
 
-  it('that rings has the status that the provider told last', async () => {
+  it('that rings has the provider’s last status', async () => {
     const run = await aRun();
     for (const status of ['initiated', 'ringing']) {
       await served.test.store.runs.appendCallback(run.id, status, { status });
@@ -188,6 +188,11 @@ describe('the runs of a workflow', () => {
     expect(await order('?sort_by=duration')).toEqual([long.id, middle.id, short.id]);
     expect(await order('?sort_by=duration&sort_order=asc')).toEqual([short.id, middle.id, long.id]);
     expect(await order('?sort_by=anything&sort_order=asc')).toEqual([short.id, long.id, middle.id]);
+    expect((await listed('?sort_by=duration&limit=100&page=100')).runs).toEqual([]);
+    expect((await listed('?limit=100&page=101')).runs).toEqual([]);
+    expect(
+      await refusal(`/workflow/${workflowId}/runs?sort_by=duration&limit=100&page=101`),
+    ).toEqual([400, 'A list by duration ends at row 10000: filter it, or sort it by age']);
   });
 
   it('are filtered', async () => {

@@ -120,7 +120,7 @@ describe('a tool that is tried out', () => {
   });
 });
 
-describe('an error of a tool that is tried out is told for', () => {
+describe('an error of a tool under test is worded for', () => {
   const failed = async (config: object, body: unknown = {}) => {
     const answer = await tried({ method: 'GET', url: crm.url, ...config }, body);
     expect(answer).toMatchObject({ status: 'error', status_code: null, data: null });

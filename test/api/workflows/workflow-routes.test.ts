@@ -258,7 +258,7 @@ describe('updating a workflow', () => {
     expect(second.workflow_configurations).not.toHaveProperty('dictionary');
   });
 
-  it('takes out keys of nodes and edges that nobody knows', async () => {
+  it('removes unknown keys of nodes and edges', async () => {
     const { id } = await create();
     const [start, end] = smallWorkflow.nodes;
     const nodes = [{ ...start, data: { ...start?.data, invalid: true } }, end];
