@@ -399,6 +399,21 @@ const rows = {
       'The slowest route shows first.',
     ],
     [
+      'API admissions, by class and result',
+      'reqps',
+      [[each('patchbay_admission_seconds_count', 'class, result'), '{{class}} {{result}}']],
+      'refused: one organization or address sends more than its share. busy: the API has more work than it can do.',
+    ],
+    [
+      'API requests that wait',
+      'short',
+      [
+        [most('patchbay_admissions_waiting', 'class'), '{{class}} waiting'],
+        [quantile(0.95, 'patchbay_admission_seconds', 'class'), '{{class}} p95 seconds'],
+      ],
+      'Waits above a second: add a gateway, or find who sends so much.',
+    ],
+    [
       'Versions',
       'short',
       [

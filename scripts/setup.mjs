@@ -1,5 +1,5 @@
-// Makes a fresh clone ready: packages, with --build the build, and with --speech the embedded recogniser.
-// Plain Node, so that it runs before anything is installed. Does only what is missing.
+// Makes a fresh clone ready: packages, with --build the build and (on Linux with a C compiler) the compiled kernels, and
+// with --speech the embedded recogniser. Plain Node, so that it runs before anything is installed. Does only what is missing.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -49,7 +49,17 @@ function installPackages() {
 function build() {
   if (isBuilt()) return;
   say('Building ...');
+  compileKernels();
   if (!buildAll()) stop('The build failed; see above.');
+}
+
+/** Hundreds of calls on a core need them. Without a compiler WebAssembly serves: not worth an error. */
+function compileKernels() {
+  if (process.platform !== 'linux' || existsSync(join(root, 'native/build/kernels.node'))) return;
+  const script = join(root, 'scripts/build-native.mjs');
+  const done = spawnSync(process.execPath, [script], { cwd: root, stdio: 'ignore' }).status === 0;
+  if (done) say('Compiled the kernels for audio with the C compiler of this machine.');
+  else say('No C compiler: WebAssembly kernels serve (fewer calls on a core, see docs/load.md).');
 }
 
 function installSpeech() {

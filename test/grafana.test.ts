@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import '../src/metrics/api-metrics.ts';
 import { collectProcessMetrics, registry } from '../src/metrics/metrics.ts';
 
 const rectangle = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });
@@ -40,7 +41,7 @@ function anchorOf(heading = ''): string {
 
 /** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
 const notMetrics =
-  /^(sum|max|count|by|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|kernel|instructions|feature|state|up)$/;
+  /^(sum|max|count|by|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|class|kernel|instructions|feature|state|up)$/;
 
 /** The metric names in an expression: identifiers outside strings, ranges and variables. */
 function metricsOf(expression: string): string[] {

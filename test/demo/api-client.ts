@@ -3,6 +3,7 @@
 import { z } from 'zod';
 
 const REQUEST_MS_MAX = 15_000;
+const RUNS_PAGE = 100;
 
 const id = z.string().regex(/^\d+$/);
 
@@ -33,6 +34,7 @@ export type RunDetail = z.infer<typeof run>;
 const runList = z.object({ runs: z.array(z.object({ id })), total_count: z.int() });
 const workflow = z.object({ id, workflow_uuid: z.string().nullish() });
 const withId = z.object({ id });
+const configuration = z.object({ id, supports_trunks: z.boolean().default(false) });
 const asteriskConfiguration = z.object({
   credentials: z.object({ stasis_app_name: z.string() }),
 });
@@ -58,8 +60,8 @@ export class ApiClient {
     this.#key = newKey.parse(await this.#ask('POST', '/user/api-keys', { name })).api_key;
   }
 
-  /** Sets the recogniser and the voice of the organization's calls. */
-  async useSpeech(pipeline: { stt: object; tts: object }): Promise<void> {
+  /** Sets the services of the organization's calls. */
+  async useSpeech(pipeline: { stt: object; tts: object; llm?: object }): Promise<void> {
     const body = { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
     await this.#ask('PUT', '/organizations/model-configurations/v2', body);
   }
@@ -70,7 +72,12 @@ export class ApiClient {
     isDefault = true,
   ): Promise<string> {
     const body = { name, is_default_outbound: isDefault, config };
-    return withId.parse(await this.#ask('POST', '/organizations/telephony-configs', body)).id;
+    const root = '/organizations/telephony-configs';
+    const made = configuration.parse(await this.#ask('POST', root, body));
+    if (made.supports_trunks) {
+      await this.#ask('POST', `${root}/${made.id}/trunks`, { name: 'main' });
+    }
+    return made.id;
   }
 
   /** The Stasis application that the gateway has given to an Asterisk's configuration. */
@@ -132,6 +139,17 @@ export class ApiClient {
     return runList
       .parse(await this.#ask('GET', `/workflow/${workflowId}/runs`))
       .runs.map((each) => each.id);
+  }
+
+  /** All runs of an agent. */
+  async allRunIds(workflowId: string): Promise<string[]> {
+    const ids = new Set<string>();
+    for (let page = 1; ; page++) {
+      const query = `limit=${RUNS_PAGE}&page=${page}`;
+      const answer = runList.parse(await this.#ask('GET', `/workflow/${workflowId}/runs?${query}`));
+      for (const each of answer.runs) ids.add(each.id);
+      if (answer.runs.length === 0 || ids.size >= answer.total_count) return [...ids];
+    }
   }
 
   /** Takes back what was made: numbers, configurations and recordings are gone, an agent is archived. */

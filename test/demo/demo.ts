@@ -1,13 +1,14 @@
 // `npm run demo`: a gateway on its embedded defaults, set up through its HTTP API; a second process that
 // plays the provider; one call in, one call out. Prints what is said, judges what came of it, and exits
-// with 1 unless all is well. `--keep` leaves the gateway running. `--provider ari` holds the calls over a
-// simulated Asterisk, `--ari-url http://user:password@host:port` over a real one. `--services vosk`, `wyoming` or
+// with 1 unless all is well. `--keep` leaves the gateway running. `--provider NAME` plays another hosted provider
+// (test/fakes/hosted/hosted-rows.ts); `ari` holds the calls over a simulated Asterisk, `--ari-url http://user:password@host:port` over a real one. `--services vosk`, `wyoming` or
 // `openai` has a recogniser and a voice in programs of their own, behind that protocol.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '../fakes/free-port.ts';
+import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import type { Peer } from '../peers/peer.ts';
 import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
@@ -126,8 +127,9 @@ async function stay(gateway: Gateway): Promise<void> {
 
 function playedBy(provider: string, ariUrl: string): ProviderPlayed {
   if (provider === 'ari' || ariUrl !== '') return { name: 'ari', url: ariUrl };
-  if (provider === 'twilio') return { name: 'twilio' };
-  throw new Error(`There is no demo of ${provider}: twilio and ari are played`);
+  const { name } = hostedRow(provider);
+  if (name === 'ari') throw new Error('Asterisk is no hosted provider');
+  return { name };
 }
 
 function heading(text: string): void {

@@ -3,7 +3,7 @@
 
 import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { pcmu } from '../../src/codec/g711.ts';
-import type { FakeCall } from '../fakes/twilio/fake-call.ts';
+import type { HostedCall } from '../fakes/hosted/hosted-call.ts';
 import { Caller, type CallerFacts, type CallerLine, rms } from './caller.ts';
 
 /** Nobody waits longer than this on a dead line. */
@@ -17,7 +17,7 @@ export interface PersonReport {
 
 /** Stays on the call to its end. `onLine` is told what is said, when it begins. */
 export async function holdCall(
-  call: FakeCall,
+  call: HostedCall,
   lines: readonly CallerLine[],
   onLine: (line: CallerLine) => void = () => undefined,
 ): Promise<PersonReport> {
@@ -48,7 +48,7 @@ export async function holdCall(
 }
 
 /** A call that ends meanwhile needs neither words nor keys. */
-function perform(call: FakeCall, line: CallerLine): void {
+function perform(call: HostedCall, line: CallerLine): void {
   const nothing = (): undefined => undefined;
   call.say(line.samples).catch(nothing);
   if (line.keys !== '') call.pressDigits(line.keys).catch(nothing);

@@ -2,15 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { z } from 'zod';
+import type { ProviderName } from '../../src/model/provider.ts';
 
 /** A whole call, from ringing to the hang-up. */
 const CALL_MS_MAX = 180_000;
 
-/** Who is played: Twilio, or an Asterisk (a simulated one, or the one at an address). */
-export type ProviderPlayed = { name: 'twilio' } | { name: 'ari'; url: string };
-
-export const ACCOUNT_SID = `AC${'0123456789abcdef'.repeat(2)}`;
-export const AUTH_TOKEN = 'fedcba9876543210'.repeat(2);
+/** Who is played: a hosted provider, or an Asterisk (a simulated one, or the one at an address). */
+export type ProviderPlayed = { name: Exclude<ProviderName, 'ari'> } | { name: 'ari'; url: string };
 
 const directionSchema = z.enum(['inbound', 'outbound']);
 

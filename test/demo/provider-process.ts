@@ -1,18 +1,21 @@
 // The process that plays the provider in the demo, and the people on its telephones. Arguments: the gateway's
-// address; `voice`, or `keys` for callers who press; `twilio`, or `ari` and the address of an Asterisk (none:
-// a simulated one).
+// address; `voice`, or `keys` for callers who press; a hosted provider, or `ari` and the address of an Asterisk
+// (none: a simulated one).
 
+import { providerName } from '../../src/model/provider.ts';
 import { AsteriskPeople } from './asterisk-people.ts';
 import type { CallerLine } from './caller.ts';
+import { HostedPeople } from './hosted-people.ts';
 import type { PersonReport } from './person.ts';
 import { type ProviderNews, type ProviderOrder, providerOrder } from './provider-link.ts';
 import { callerLines, inbound, OWN_NUMBER, outbound } from './scenario.ts';
-import { TwilioPeople } from './twilio-people.ts';
 
 const [, , gatewayUrl = '', means = 'voice', provider = 'twilio', url = ''] = process.argv;
 
 const people =
-  provider === 'ari' ? await AsteriskPeople.start(url) : await TwilioPeople.start(gatewayUrl);
+  provider === 'ari'
+    ? await AsteriskPeople.start(url)
+    : await HostedPeople.start(gatewayUrl, providerName.parse(provider));
 
 process.on('message', (message) => {
   const order = providerOrder.parse(message);

@@ -1,10 +1,12 @@
 // The demo's calls from beginning to end, as a client of the API holds them: set-up, following a call while
 // it runs, fetching what it left. Used by the demo, which prints, and by the end-to-end tests, which do not.
 
+import type { ProviderName } from '../../src/model/provider.ts';
 import { ask } from '../fakes/asterisk/scenarios/ari-session.ts';
+import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import { type ApiClient, download, type RunDetail } from './api-client.ts';
 import { Conversation, type ConversationLine } from './conversation.ts';
-import { ACCOUNT_SID, AUTH_TOKEN, type CallEnded, type ProviderLink } from './provider-link.ts';
+import type { CallEnded, ProviderLink } from './provider-link.ts';
 import { inbound, OWN_NUMBER, outbound, type Scenario } from './scenario.ts';
 import type { CallResult } from './verdict.ts';
 
@@ -36,10 +38,11 @@ export interface CallMeans {
 export async function setUp(
   api: ApiClient,
   apiUrl: string,
-  provider: 'twilio' | 'ari' = 'twilio',
+  provider: ProviderName = 'twilio',
 ): Promise<Agents> {
   await api.useOwnKey('Demo');
-  const configuration = provider === 'ari' ? asterisk(apiUrl) : twilio(apiUrl);
+  const configuration =
+    provider === 'ari' ? asterisk(apiUrl) : hostedRow(provider).configuration(apiUrl);
   const configurationId = await api.createConfiguration(`The demo's ${provider}`, configuration);
   const receiving = await api.createWorkflow(inbound.agentName, inbound.definition);
   const calling = await api.createWorkflow(outbound.agentName, outbound.definition);
@@ -62,11 +65,6 @@ async function untilConnected(url: string, app: string): Promise<void> {
     await pause(POLL_MS);
   }
   throw new Error('The gateway has not connected to Asterisk in time');
-}
-
-function twilio(apiUrl: string): Record<string, unknown> {
-  const account = { account_sid: ACCOUNT_SID, auth_token: AUTH_TOKEN };
-  return { provider: 'twilio', ...account, api_base_url: apiUrl };
 }
 
 /** Numbers are dialled into the context from which the people are rung. */

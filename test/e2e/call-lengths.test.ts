@@ -9,12 +9,12 @@ import { z } from 'zod';
 import { readWav } from '../../src/audio/wav.ts';
 import { ApiClient, download, type RunDetail } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-lengths-'));
 const logFile = join(folder, 'gateway.log');

@@ -10,12 +10,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { z } from 'zod';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 import { engines, startServer, type TestServer } from '../store/databases.ts';
 
 const CALLS = 20;

@@ -8,12 +8,12 @@ import { readWav } from '../../src/audio/wav.ts';
 import { ApiClient, download } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { holdCall } from '../demo/person.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { loudSeconds } from '../demo/verdict.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-kill-'));
 /** What a killed process may lose. */

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-split-'));
 const POLL = { timeout: 30_000, interval: 200 };

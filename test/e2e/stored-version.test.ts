@@ -10,9 +10,9 @@ import { readWav } from '../../src/audio/wav.ts';
 import { SIGNATURE_HEADER, signatureOf } from '../../src/call/after/webhook-delivery.ts';
 import { download } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { loudSeconds } from '../demo/verdict.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 import { engines, startDatabase, type TestDatabase } from '../store/databases.ts';
 import { restore, type StoredVersion, storedVersion } from '../stored-version/restore.ts';
 

@@ -10,12 +10,12 @@ import { z } from 'zod';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { holdCall } from '../demo/person.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-workers-'));
 const logFile = join(folder, 'gateway.log');

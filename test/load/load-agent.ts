@@ -9,6 +9,8 @@ import type { Scenario } from './load-options.ts';
 
 export interface AgentOptions extends Account {
   scenario: Scenario;
+  /** It converses by a language model, and speaks by a service. */
+  isConversing: boolean;
   /** Where the gateway reaches the provider's REST interface. */
   restUrl: string;
   number: string;
@@ -36,6 +38,9 @@ export function clipFramesOf(scenario: Scenario): number[] {
   return scenario === 'barge-in' ? [OPENING_FRAMES] : [TALK_FRAMES / 10];
 }
 
+/** Said by the voice of the service. */
+export const GREETING = 'Hello, please go on.';
+
 export interface LoadAgent {
   workflowId: string;
   /** Takes everything back that was set up. */
@@ -53,13 +58,15 @@ export async function setUpAgent(api: ApiClient, options: AgentOptions): Promise
   };
   const configurationId = await api.createConfiguration(name, credentials, false);
   const clips: Clip[] = [];
-  for (const [clip, frames] of clipFramesOf(options.scenario).entries()) {
+  const lengths = options.isConversing ? [] : clipFramesOf(options.scenario);
+  for (const [clip, frames] of lengths.entries()) {
     const clipName = `load-${options.series}-${clip}`;
     const wav = wavOf(markedClip(clip, frames));
     const id = await api.addRecording(clipName, wav, 'A long talk.');
     clips.push({ id, name: clipName });
   }
-  const { id: workflowId } = await api.createWorkflow(name, definition(options.scenario, clips));
+  const graph = options.isConversing ? conversation() : definition(options.scenario, clips);
+  const { id: workflowId } = await api.createWorkflow(name, graph);
   await api.configureWorkflow(workflowId, {
     max_call_duration: CALL_SECONDS_MAX,
     max_user_idle_timeout: IDLE_SECONDS_MAX,
@@ -77,6 +84,15 @@ interface Clip {
 }
 
 const position = { x: 0, y: 0 };
+
+/** One node in which the model and the caller converse until the caller hangs up. */
+function conversation(): unknown {
+  const nodes = [
+    node('1', 'startCall', { greeting_type: 'text', greeting: GREETING, allow_interrupt: false }),
+    node('2', 'endCall', { say: 'Bye.' }),
+  ];
+  return { nodes, edges: [edge('1', '2', {})] };
+}
 
 function definition(scenario: Scenario, clips: readonly Clip[]): unknown {
   const nodes = [

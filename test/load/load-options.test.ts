@@ -50,6 +50,12 @@ describe('the command line of the load tool', () => {
     [['--attack', 'dns'], /--attack/],
     [['--attack', 'api', '--url', 'http://gw', '--api-key', 'k'], /--attack needs/],
     [['--attack', 'api', '--scenario', 'sequence'], /a sequence has no attack/],
+    [['--services', 'fake', '--attack', 'api'], /exclude/],
+    [['--kill', 'stt', '--scenario', 'sequence'], /--kill needs/],
+    [['--kill', 'stt', '--services', 'fake'], /--kill needs/],
+    [['--kill', 'stt,disk'], /--kill/],
+    [['--services', 'fake', '--scenario', 'listen'], /scenario of its own/],
+    [['--services', 'fake', '--url', 'http://gw', '--api-key', 'k'], /--services needs/],
     [['--gateway-cores', '0;reboot'], /--gateway-cores/],
     [['--loud', '1'], /--loud/],
   ])('refuses %j', (args, reason) => {

@@ -38,6 +38,21 @@ const options = z.strictObject({
     .prefault('80')
     .describe('how far ahead of what is played the gateway sends; later is late'),
   'goal-ms': number(1, 10_000).prefault('10').describe('lateness p99 that is to be held'),
+  services: z
+    .literal('fake')
+    .optional()
+    .describe('fake: calls converse by streaming services over TLS in a process of their own'),
+  kill: z
+    .string()
+    .regex(/^(stt|tts|llm|all)(,(stt|tts|llm|all))*$/, 'must be of stt, tts, llm and all')
+    .optional()
+    .describe('primary services that fail in turn in a sequence, as in stt,tts,llm,all'),
+  'kill-how': z
+    .enum(['gone', 'silent', 'both'])
+    .default('both')
+    .describe('connections are refused, or nothing passes; both: by turns'),
+  'outage-seconds': number(1, 600).prefault('8').describe('length of each failure'),
+  'recovery-seconds': number(1, 600).prefault('30').describe('between two failures'),
   attack: z
     .literal('api')
     .optional()
@@ -151,6 +166,24 @@ function faultsOf(
   if (command.attack !== undefined && !isOwn) faults.push("--attack needs the tool's own gateway");
   if (command.attack !== undefined && command.scenario === 'sequence')
     faults.push('a sequence has no attack');
+  faults.push(...serviceFaultsOf(command, isOwn));
   if (command.scenario === 'sequence' && ramp !== undefined) faults.push('a sequence has no ramp');
+  return faults;
+}
+
+function serviceFaultsOf(
+  { attack, scenario, services, kill }: Omit<z.output<typeof options>, 'ramp'>,
+  isOwn: boolean,
+): string[] {
+  const faults: string[] = [];
+  if (kill !== undefined && (services === undefined || scenario !== 'sequence')) {
+    faults.push('--kill needs --services fake and --scenario sequence');
+  }
+  if (services === undefined) return faults;
+  if (!isOwn) faults.push("--services needs the tool's own gateway");
+  if (attack !== undefined) faults.push('--services and --attack exclude each other');
+  if (scenario !== 'talk' && scenario !== 'sequence') {
+    faults.push('--services has a scenario of its own');
+  }
   return faults;
 }

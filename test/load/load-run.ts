@@ -7,11 +7,12 @@ import {
   InterruptingCaller,
   TalkingCaller,
 } from './caller/callers.ts';
+import { ConversingCaller } from './caller/conversing-caller.ts';
 import { FRAME_MS } from './caller/ear.ts';
 import { heardNothing } from './caller/heard.ts';
 import { type Account, ring } from './caller/inbound-ring.ts';
 import { LoadCall } from './caller/load-call.ts';
-import { callerAnswer, callerTalk, silentFrame } from './caller/prepared-speech.ts';
+import { callerAnswer, callerPhrase, callerTalk, silentFrame } from './caller/prepared-speech.ts';
 import { GatewayReader } from './caller/twilio-wire.ts';
 import { Histogram } from './figures/histogram.ts';
 import { type LoadSummary, summaryOf } from './figures/load-summary.ts';
@@ -26,6 +27,8 @@ const KEY = '1';
 const FAILURES_KEPT = 5;
 /** From hanging up to the last connection being gone. */
 const LEAVE_MS_MAX = 10_000;
+/** From the last words of a caller to the end of their answer. */
+const FINISH_MS_MAX = 40_000;
 
 export interface LoadOptions extends Account {
   webhookUrl: string;
@@ -36,6 +39,10 @@ export interface LoadOptions extends Account {
   callsPerSecond: number;
   /** Goes into call ids: two runs at one gateway must not share any. */
   series: number;
+  /** Callers converse about marked words. */
+  isConversing: boolean;
+  /** Silence after which they take the agent to have finished. */
+  pauseMs: number;
   /** By all callers together, in the scenario where they interrupt. */
   interruptionsPerSecond: number;
   leadMs: number;
@@ -51,9 +58,12 @@ export class LoadRun {
   readonly #talk = callerTalk();
   readonly #answer = callerAnswer();
   readonly #silence = silentFrame();
+  readonly #phrase = callerPhrase();
   readonly #slots: LoadCall[][] = Array.from({ length: SLOTS }, () => []);
   readonly #delay = new Histogram();
   readonly #failures: string[] = [];
+  /** Words of the callers of a series, by call. */
+  readonly #said: [number, number][] = [];
   #placed = 0;
   #refused = 0;
   #dropped = 0;
@@ -87,8 +97,11 @@ export class LoadRun {
       await sleep((line * callSeconds * 1_000) / lines);
       while (left > 0) {
         left -= 1;
+        const index = this.#placed;
         const call = await this.place();
         await sleep(callSeconds * 1_000);
+        await call?.finish(FINISH_MS_MAX);
+        if (call !== undefined) this.#said.push([index, call.words]);
         call?.hangUp();
         await Promise.race([call?.ended, sleep(LEAVE_MS_MAX)]);
       }
@@ -146,6 +159,7 @@ export class LoadRun {
       heard: this.#heard,
       noticed: this.#noticed,
       delay: this.#delay,
+      said: this.#said,
     });
   }
 
@@ -184,6 +198,12 @@ export class LoadRun {
   #caller(line: CallerLine, index: number): Caller {
     const { scenario, calls, interruptionsPerSecond } = this.#options;
     const common = { line, noticed: this.#noticed, index };
+    if (this.#options.isConversing)
+      return new ConversingCaller({
+        ...common,
+        phrase: this.#phrase,
+        pauseMs: this.#options.pauseMs,
+      });
     if (scenario !== 'barge-in') {
       const key = scenario === 'listen' ? undefined : KEY;
       return new TalkingCaller({ ...common, phrase: this.#talk, key });

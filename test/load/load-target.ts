@@ -12,6 +12,7 @@ import type { Account } from './caller/inbound-ring.ts';
 import { pinFamily } from './figures/process-figures.ts';
 import { setUpAgent } from './load-agent.ts';
 import type { Scenario } from './load-options.ts';
+import { ServiceClient } from './services/service-client.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 const NUMBER = '+15550100999';
@@ -28,6 +29,10 @@ export interface LoadTarget extends Account {
   series: number;
   /** Undefined: the agent is somebody else's. */
   agent: { api: ApiClient; apiKey: string; workflowId: string } | undefined;
+  /** Undefined: the gateway's own. */
+  services?: ServiceClient | undefined;
+  /** Its services fail during the measurement. */
+  isBreakable?: boolean | undefined;
   stop(): Promise<void>;
 }
 
@@ -41,6 +46,10 @@ export interface OwnGatewayOptions {
   cores: string | undefined;
   /** Whether anyone may sign up, as an attacker does. */
   isSignUpOpen: boolean;
+  /** fake: streaming services in a process of their own. Default: the embedded ones, without a recogniser. */
+  services?: 'fake' | undefined;
+  /** Whether the primary ones can be broken. */
+  isBreakable?: boolean;
 }
 
 /** A fresh gateway with an agent for the scenario. Needs the build. */
@@ -48,6 +57,10 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
   const logFile = join(folder, 'gateway.log');
   const { scenario, workers, cores, isSignUpOpen, loadLimit = '0' } = options;
+  const services =
+    options.services === undefined
+      ? undefined
+      : await ServiceClient.start(folder, { isBreakable: options.isBreakable ?? false });
   const gateway = await Gateway.start({
     dataFolder: join(folder, 'data'),
     logFile,
@@ -64,6 +77,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       OPENAI_API_KEY: '',
       // The provider of the calls is on this machine.
       ...(isSignUpOpen ? { ENABLE_SIGNUP: 'true', PATCHBAY_OUTSIDE_ALLOW: LOOPBACK } : {}),
+      ...(services === undefined ? {} : { NODE_EXTRA_CA_CERTS: services.authorityFile }),
       ...(workers === undefined ? {} : { PATCHBAY_WORKERS: String(workers) }),
     },
   });
@@ -74,6 +88,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       await remote?.stop();
     } finally {
       await gateway.stop();
+      services?.stop();
     }
     rmSync(folder, { recursive: true, force: true });
   };
@@ -87,9 +102,10 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       pid,
       scenario,
       providerHost: LOOPBACK,
+      services,
     });
     if (cores !== undefined) pinFamily(pid, cores);
-    return { ...remote, stop };
+    return { ...remote, isBreakable: options.isBreakable, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -104,8 +120,9 @@ export async function useGateway(options: {
   pid: number | undefined;
   scenario: Scenario;
   providerHost: string;
+  services?: ServiceClient | undefined;
 }): Promise<LoadTarget> {
-  const { url, apiKey, pid, scenario, providerHost } = options;
+  const { url, apiKey, pid, scenario, providerHost, services } = options;
   const isHere = providerHost === LOOPBACK;
   const series = newSeries();
   const account = {
@@ -125,9 +142,11 @@ export async function useGateway(options: {
   const api = new ApiClient(url, apiKey);
   const restBase = restUrl.href.replace(/\/$/, '');
   try {
+    if (services !== undefined) await api.useSpeech(services.settings());
     const { workflowId, remove } = await setUpAgent(api, {
       ...account,
       scenario,
+      isConversing: services !== undefined,
       restUrl: restBase,
       number: to,
       series,
@@ -140,6 +159,7 @@ export async function useGateway(options: {
       pid,
       series,
       agent: { api, apiKey, workflowId },
+      services,
       stop: async () => {
         await remove();
         await rest.close();

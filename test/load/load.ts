@@ -9,6 +9,7 @@ import { climb, highestHeld, type Step } from './figures/ramp.ts';
 import { measureSeries } from './figures/series.ts';
 import { helpText, type LoadCommand, readCommand } from './load-options.ts';
 import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
+import type { OutageOptions } from './services/outages.ts';
 
 /** One gateway and its load are kept apart; several workers share the cores with the load. */
 const GATEWAY_CORE = '0';
@@ -82,7 +83,10 @@ async function runSeries(command: LoadCommand): Promise<void> {
   const { total, json, scenario } = command;
   const callSeconds = command['call-seconds'];
   const figures = await withTarget(command, (target) =>
-    measureSeries(target, { ...callOptions(command), total, callSeconds }),
+    measureSeries(target, {
+      ...callOptions(command),
+      ...{ total, callSeconds, outages: outagesOf(command) },
+    }),
   );
   const { looks, before, after, ...rest } = figures;
   for (const [name, value] of Object.entries(rest)) printFigure(name, value);
@@ -125,6 +129,8 @@ function openTarget(command: LoadCommand): Promise<LoadTarget> {
   }
   const cores = command['gateway-cores'] ?? (isSpread(command) ? 'all' : GATEWAY_CORE);
   return startOwnGateway({
+    services: command.services,
+    isBreakable: command.kill !== undefined,
     scenario,
     workers,
     loadLimit: String(command['load-limit']),
@@ -143,6 +149,17 @@ function callOptions(command: LoadCommand): CallOptions {
     leadMs: command['lead-ms'],
     hostilePerSecond: command.attack === undefined ? 0 : command['hostile-per-second'],
     cores: cores === 'all' ? undefined : cores,
+  };
+}
+
+function outagesOf(command: LoadCommand): OutageOptions | undefined {
+  if (command.kill === undefined) return undefined;
+  return {
+    // Checked when the command was read.
+    kill: command.kill.split(',') as OutageOptions['kill'],
+    how: command['kill-how'],
+    outageSeconds: command['outage-seconds'],
+    recoverySeconds: command['recovery-seconds'],
   };
 }
 
@@ -183,5 +200,6 @@ function printFigure(name: string, value: unknown): void {
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (Array.isArray(value)) return value.join('; ');
+  if (typeof value === 'object') return JSON.stringify(value);
   return String(typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value);
 }

@@ -184,6 +184,36 @@ describe('the set-up', () => {
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('xx');
   });
 
+  it.runIf(process.platform === 'linux')('compiles the kernels before the build, once', () => {
+    setUp();
+    file('node_modules/typescript/bin/tsc', compiler);
+    file('tsconfig.json', '{}');
+    file(
+      'scripts/build-native.mjs',
+      `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+      appendFileSync('compiled', process.argv.slice(2).join(' ') + ';');
+      mkdirSync('native/build', { recursive: true });
+      writeFileSync('native/build/kernels.node', 'addon');`,
+    );
+    expect(setUp('--build').output).toContain('Compiled the kernels');
+    expect(existsSync(join(folder, 'dist/native/build/kernels.node'))).toBe(true);
+    file('src/main.ts', 'two');
+    setUp('--build');
+    expect(readFileSync(join(folder, 'compiled'), 'utf8')).toBe(';--renew;--renew;');
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'builds without a C compiler, and says what that costs',
+    () => {
+      setUp();
+      file('node_modules/typescript/bin/tsc', compiler);
+      file('tsconfig.json', '{}');
+      file('scripts/build-native.mjs', 'process.exit(1);');
+      const { status, output } = setUp('--build');
+      expect([status, output]).toEqual([0, expect.stringContaining('fewer calls on a core')]);
+    },
+  );
+
   it('installs no recogniser where the settings want none', () => {
     setUp();
     expect(setUp('--speech')).toEqual({ status: 0, output: '' });

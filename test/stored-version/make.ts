@@ -11,10 +11,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Gateway } from '../demo/gateway.ts';
 import { holdCall } from '../demo/person.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { OWN_NUMBER, outbound } from '../demo/scenario.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 import { startServer } from '../store/databases.ts';
 
 const STEP_MS_MAX = 60_000;

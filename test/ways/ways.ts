@@ -14,11 +14,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ApiClient } from '../demo/api-client.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../demo/provider-link.ts';
 import { inbound, OWN_NUMBER, recording } from '../demo/scenario.ts';
 import { setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 import { CampaignClient } from '../trial/campaign-client.ts';
 import { Coverage } from './coverage.ts';
 

@@ -32,6 +32,14 @@ export interface Caller {
   tick(nowMs: number): void;
   /** The agent begins to speak after a silence. */
   agentBegins(nowMs: number): void;
+  /** Ends the conversation: what was said is answered, and nothing new begins. */
+  finish?(): void;
+  /** After `finish`: the agent has answered and finished. */
+  isDone?(nowMs: number): boolean;
+  /** Words said so far. */
+  readonly words?: number;
+  /** Audio came, with the marks of its frames (-1: none). Called after `agentBegins`. */
+  hears?(marks: Int32Array, nowMs: number): void;
 }
 
 /** Talks without an end and presses a key whenever the agent has nothing more to say. */

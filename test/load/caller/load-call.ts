@@ -99,6 +99,21 @@ export class LoadCall implements GatewayListener, CallerLine {
     while (this.#marks.length > 0 && (this.#marks[0]?.atMs ?? 0) <= nowMs) this.#echoFirst();
   }
 
+  /** Resolves when the caller has nothing more to say and the agent has answered; at most after `msMax`. */
+  async finish(msMax: number): Promise<void> {
+    this.#caller.finish?.();
+    const deadline = this.#now() + msMax;
+    while (this.isOpen && this.#now() < deadline) {
+      if (this.#caller.isDone?.(this.#now()) ?? true) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  /** Words that the caller said; 0 for callers without marked words. */
+  get words(): number {
+    return this.#caller.words ?? 0;
+  }
+
   press(key: string): void {
     const streamSid = this.#streamSid;
     const sequenceNumber = String(this.#messages.takeSequence());
@@ -117,7 +132,11 @@ export class LoadCall implements GatewayListener, CallerLine {
 
   onAudio(marks: Int32Array, count: number): void {
     const nowMs = this.#now();
+    // Marks of answers are no clips.
+    const answers = this.#caller.hears === undefined ? undefined : marks.slice(0, count);
+    if (answers !== undefined) marks.fill(-1, 0, count);
     if (this.#ear.hear(marks, count, nowMs)) this.#caller.agentBegins(nowMs);
+    if (answers !== undefined) this.#caller.hears?.(answers, nowMs);
   }
 
   onMark(name: string): void {

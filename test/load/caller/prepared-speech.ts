@@ -4,11 +4,15 @@
 import { readFileSync } from 'node:fs';
 import { readWav, wavHeader } from '../../../src/audio/wav.ts';
 import { pcmu } from '../../../src/codec/g711.ts';
+import { WORD_FRAMES } from '../services/frame-marks.ts';
 import { FRAME_BYTES, writeMark } from './watermark.ts';
 
 /** 13 s of four people, with their pauses. */
 const TALK = 'fixtures/audio/vad/speech.wav';
 const ANSWER = 'fixtures/audio/callers/yes-please.wav';
+const SENTENCE = ['book-an-appointment', 'on-wednesday', 'in-the-morning'].map(
+  (name) => `fixtures/audio/callers/${name}.wav`,
+);
 const RATE_HZ = 8_000;
 const SILENCE = 0xff;
 /** A frame below this share of the loudest is none of the words. */
@@ -26,12 +30,22 @@ export function callerTalk(): Phrase {
 
 /** Two words that interrupt and answer, without silence around them. */
 export function callerAnswer(): Phrase {
-  const payload = mulawOf(ANSWER);
-  const levels = frameLevels(payload);
-  const floor = Math.max(...levels) * VOICE_SHARE;
-  const first = levels.findIndex((level) => level >= floor);
-  const last = levels.findLastIndex((level) => level >= floor);
-  return { frames: base64Frames(payload.subarray(first * FRAME_BYTES, (last + 1) * FRAME_BYTES)) };
+  return { frames: base64Frames(voiceOf(mulawOf(ANSWER))) };
+}
+
+/** Voice without a pause, µ-law in frames of 20 ms: a whole number of marked words. */
+export interface VoicedPhrase {
+  frames: Uint8Array[];
+}
+
+export function callerPhrase(): VoicedPhrase {
+  const payloads = SENTENCE.map((file) => voiceOf(mulawOf(file)));
+  const whole = Buffer.concat(payloads);
+  const frames: Uint8Array[] = [];
+  for (let at = 0; at + FRAME_BYTES <= whole.length; at += FRAME_BYTES) {
+    frames.push(whole.subarray(at, at + FRAME_BYTES));
+  }
+  return { frames: frames.slice(0, frames.length - (frames.length % WORD_FRAMES)) };
 }
 
 export function silentFrame(): Uint8Array {
@@ -64,6 +78,15 @@ function mulawOf(file: string): Uint8Array {
   const payload = new Uint8Array(samples.length);
   pcmu.encode(samples, payload);
   return payload;
+}
+
+/** Without the silence around it. */
+function voiceOf(payload: Uint8Array): Uint8Array {
+  const levels = frameLevels(payload);
+  const floor = Math.max(...levels) * VOICE_SHARE;
+  const first = levels.findIndex((level) => level >= floor);
+  const last = levels.findLastIndex((level) => level >= floor);
+  return payload.subarray(first * FRAME_BYTES, (last + 1) * FRAME_BYTES);
 }
 
 function frameLevels(payload: Uint8Array): number[] {

@@ -30,13 +30,32 @@ const NOTHING: GatewayMetrics = {
 
 /** `url` of the metrics, undefined if it is not known. Never rejects. */
 export async function gatewayMetrics(url: string | undefined): Promise<GatewayMetrics> {
-  if (url === undefined) return NOTHING;
+  const text = await metricsText(url);
+  return text === '' ? NOTHING : readMetrics(text);
+}
+
+/** Empty if the gateway does not answer. Never rejects. */
+export async function metricsText(url: string | undefined): Promise<string> {
+  if (url === undefined) return '';
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-    return answer.ok ? readMetrics(await answer.text()) : NOTHING;
+    return answer.ok ? await answer.text() : '';
   } catch {
-    return NOTHING; // It has no metrics, or no time for them.
+    return ''; // It has no metrics, or no time for them.
   }
+}
+
+const FAULTS = /^patchbay_service_faults_total\{([^}]*)\} (\S+)$/gm;
+
+/** Faults of speech services by job and kind, all services and workers together. */
+export function readServiceFaults(text: string): Record<string, number> {
+  const faults: Record<string, number> = {};
+  for (const [, labels = '', count = ''] of text.matchAll(FAULTS)) {
+    const of = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(labels)?.[1] ?? '';
+    const name = `${of('kind')} ${of('fault')}`;
+    faults[name] = (faults[name] ?? 0) + Number(count);
+  }
+  return faults;
 }
 
 export function readMetrics(text: string): GatewayMetrics {

@@ -16,6 +16,10 @@ const ATTACK_LIMITS = {
   refusedConnections: 0,
   callsFailedAtKill: 0,
 } as const;
+/** Of conversations by streaming services; the figures' own names. */
+const SERVICE_LIMITS = { innerP50Ms: 5, innerP95Ms: 20, frameP95Ms: 180, unanswered: 0 } as const;
+/** With a recogniser and a voice of each call. */
+const RSS_PER_CALL_KB_MAX_WITH_SERVICES = 1_536;
 /** A load process that is later than this itself, or that has no CPU time left, measures itself. */
 const CLIENT_DELAY_MS_MAX = 5;
 const CLIENT_CPU_PERCENT_MAX = 85;
@@ -32,7 +36,9 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
   };
   limit('lateness p99 (ms)', latenessP99Ms, latenessMsMax);
   limit('event loop delay p99 (ms)', eventLoopDelayP99Ms, EVENT_LOOP_MS_MAX);
-  limit('memory per call (kB)', gatewayRssPerCallKb, RSS_PER_CALL_KB_MAX);
+  const hasServices = figures.answersMeasured !== undefined;
+  const rssMax = hasServices ? RSS_PER_CALL_KB_MAX_WITH_SERVICES : RSS_PER_CALL_KB_MAX;
+  limit('memory per call (kB)', gatewayRssPerCallKb, rssMax);
   for (const name of [
     'underruns',
     'lostFrames',
@@ -43,6 +49,11 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
     limit(name, figures[name], 0);
   }
   limit('faults of the protocol', figures.faults, 0);
+  if (hasServices) {
+    for (const [name, max] of Object.entries(SERVICE_LIMITS)) {
+      limit(name, figures[name as keyof typeof SERVICE_LIMITS] ?? null, max);
+    }
+  }
   if (figures.hostileRequests === undefined) return misses;
   for (const [name, max] of Object.entries(ATTACK_LIMITS)) {
     limit(name, figures[name as keyof typeof ATTACK_LIMITS] ?? null, max);
@@ -52,13 +63,16 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
 
 /** Why the figures may be worse than the gateway is. */
 export function doubtsOf(figures: LoadFigures): string[] {
-  const { clientDelayP99Ms, clientCpuPercent, othersCpuPercent } = figures;
+  const { clientDelayP99Ms, clientCpuPercent, serviceCpuPercent, othersCpuPercent } = figures;
   const doubts: string[] = [];
   if ((clientDelayP99Ms ?? 0) > CLIENT_DELAY_MS_MAX) {
     doubts.push(`the load process was late itself (p99 ${rounded(clientDelayP99Ms ?? 0)} ms)`);
   }
   if (clientCpuPercent > CLIENT_CPU_PERCENT_MAX) {
     doubts.push(`the load process had no CPU time left (${rounded(clientCpuPercent)} %)`);
+  }
+  if ((serviceCpuPercent ?? 0) > CLIENT_CPU_PERCENT_MAX) {
+    doubts.push(`the services had no CPU time left (${rounded(serviceCpuPercent ?? 0)} %)`);
   }
   if ((othersCpuPercent ?? 0) > OTHERS_CPU_PERCENT_MAX) {
     doubts.push(`others used the machine (${rounded(othersCpuPercent ?? 0)} % of a core)`);

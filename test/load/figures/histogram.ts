@@ -1,16 +1,23 @@
-// Many durations in little memory: tenths of a millisecond counted up to two seconds, and the greatest.
+// Many durations in little memory: tenths of a millisecond counted up to a limit, and the greatest.
 
 const STEPS_PER_MS = 10;
 const MS_MAX = 2_000;
+/** For waits of callers. */
+export const WAIT_MS_MAX = 20_000;
 
 export class Histogram {
-  readonly #counts = new Uint32Array(MS_MAX * STEPS_PER_MS + 1);
+  readonly #counts: Uint32Array;
   #count = 0;
   #greatest = 0;
 
-  /** Durations below 0 count as 0; those above two seconds keep their value as `max` alone. */
+  /** Durations above `msMax` keep their value as `max` alone. Default: 2 s. */
+  constructor(msMax = MS_MAX) {
+    this.#counts = new Uint32Array(msMax * STEPS_PER_MS + 1);
+  }
+
+  /** Durations below 0 count as 0. */
   add(ms: number): void {
-    const step = Math.min(MS_MAX * STEPS_PER_MS, Math.max(0, Math.round(ms * STEPS_PER_MS)));
+    const step = Math.min(this.#counts.length - 1, Math.max(0, Math.round(ms * STEPS_PER_MS)));
     this.#counts[step] = (this.#counts[step] as number) + 1;
     this.#count += 1;
     if (ms > this.#greatest) this.#greatest = ms;

@@ -1,7 +1,7 @@
 // Where figures come from: histograms, the gateway's metrics, the kernel, looks at a long series.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readMetrics } from './gateway-metrics.ts';
+import { readMetrics, readServiceFaults } from './gateway-metrics.ts';
 import { Histogram } from './histogram.ts';
 import { machineBusyMs, ownCores, processFigures } from './process-figures.ts';
 import { growthKb } from './series.ts';
@@ -33,6 +33,17 @@ describe("a gateway's metrics", () => {
     const { eventLoopDelayP99Ms, timers } = readMetrics(text);
     expect(eventLoopDelayP99Ms).toBeCloseTo(3.5);
     expect(timers).toBe(6);
+  });
+
+  it('give the faults of speech services by job and kind', () => {
+    const faults = readServiceFaults(
+      [
+        'patchbay_service_faults_total{kind="stt",service="deepgram",fault="network",worker="1"} 3',
+        'patchbay_service_faults_total{kind="stt",service="vosk",fault="network",worker="2"} 2',
+        'patchbay_service_faults_total{kind="tts",service="cartesia",fault="timeout"} 1',
+      ].join('\n'),
+    );
+    expect(faults).toEqual({ 'stt network': 5, 'tts timeout': 1 });
   });
 
   it('of several workers give the worst delay and the sum of timers', () => {

@@ -2,7 +2,7 @@
 
 import type { Heard } from '../caller/heard.ts';
 import type { Histogram } from './histogram.ts';
-import type { Noticed } from './noticed.ts';
+import type { AnswerHeard, Noticed } from './noticed.ts';
 
 /** Null: nothing of the kind was heard. Durations are of the measured seconds, counts of the whole time. */
 export interface LoadSummary {
@@ -28,6 +28,14 @@ export interface LoadSummary {
   responses: number;
   responseP50Ms: number | null;
   responseP95Ms: number | null;
+  /** Marked words of each call of a series. */
+  said: [call: number, words: number][];
+  /** Answers to marked words, and when each was heard. */
+  answers: AnswerHeard[];
+  answerP50Ms: number | null;
+  answerP95Ms: number | null;
+  answerP99Ms: number | null;
+  responseP99Ms: number | null;
   bargeIns: number;
   bargeInP50Ms: number | null;
   bargeInP95Ms: number | null;
@@ -50,11 +58,12 @@ export interface Counted {
   noticed: Noticed;
   /** How late the load process was for its own frames. */
   delay: Histogram;
+  said: [number, number][];
 }
 
 export function summaryOf({ heard, noticed, delay, ...counts }: Counted): LoadSummary {
   const { lateness, spacing } = heard;
-  const { response, bargeIn } = noticed;
+  const { response, answer, answers, bargeIn } = noticed;
   return {
     ...counts,
     framesReceived: heard.frames,
@@ -74,6 +83,11 @@ export function summaryOf({ heard, noticed, delay, ...counts }: Counted): LoadSu
     responses: response.count,
     responseP50Ms: response.at(0.5),
     responseP95Ms: response.at(0.95),
+    responseP99Ms: response.at(0.99),
+    answers,
+    answerP50Ms: answer.at(0.5),
+    answerP95Ms: answer.at(0.95),
+    answerP99Ms: answer.at(0.99),
     bargeIns: bargeIn.count,
     bargeInP50Ms: bargeIn.at(0.5),
     bargeInP95Ms: bargeIn.at(0.95),

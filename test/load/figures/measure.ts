@@ -8,7 +8,7 @@ import { clipFramesOf } from '../load-agent.ts';
 import type { Scenario } from '../load-options.ts';
 import type { LoadOptions } from '../load-run.ts';
 import type { LoadTarget } from '../load-target.ts';
-import { gatewayMetrics } from './gateway-metrics.ts';
+import { metricsText, readMetrics } from './gateway-metrics.ts';
 import type { LoadSummary } from './load-summary.ts';
 import {
   machineBusyMs,
@@ -17,6 +17,7 @@ import {
   pin,
   processFigures,
 } from './process-figures.ts';
+import { type ServiceFigures, serviceFigures } from './service-figures.ts';
 
 /** From the last call's begin to the measurement: first uses are over, buffers are full. */
 const SETTLE_MS = 3_000;
@@ -37,15 +38,21 @@ export interface CallOptions {
 }
 
 /** Null: not measured, as nothing of the kind was heard or the gateway runs elsewhere. */
-export interface LoadFigures extends LoadSummary, Partial<AttackFigures & KillFigures> {
+export interface LoadFigures
+  extends Omit<LoadSummary, 'answers' | 'said'>,
+    Usage,
+    Partial<AttackFigures & KillFigures & ServiceFigures> {
   /** Null: no process of its own. */
   apiLoopDelayP99Ms: number | null;
+  eventLoopDelayP99Ms: number | null;
+}
+
+interface Usage {
   /** Of one core. */
   gatewayCpuPercent: number | null;
   gatewayCpuPerCallPercent: number | null;
   gatewayRssKb: number | null;
   gatewayRssPerCallKb: number | null;
-  eventLoopDelayP99Ms: number | null;
   clientCpuPercent: number;
   clientCpuPerCallPercent: number;
   /** What neither the gateway nor the client used of the machine, of one core: others disturb. */
@@ -62,6 +69,7 @@ export async function measureLoad(
   try {
     if (options.cores !== undefined) {
       pin(client.pid, options.cores);
+      if (target.services !== undefined) pin(target.services.pid, options.cores);
       pin(process.pid, options.cores); // What is asked at the end takes time as well.
     }
     const before = figuresOf(target);
@@ -70,40 +78,44 @@ export async function measureLoad(
     attacker = attack;
     await pause(SETTLE_MS);
     await attack?.measure();
-    await gatewayMetrics(target.metricsUrl); // The delay is counted from here on.
+    const metricsBefore = await metricsText(target.metricsUrl); // The delay is counted from here on.
+    const servicesBefore = await target.services?.ask({ order: 'measure' });
     const { cpuMs: clientBefore } = await client.ask({ order: 'measure' });
     const busy = figuresOf(target);
     const machineBefore = machineBusyMs();
     const startMs = performance.now();
     await pause(options.seconds * 1_000);
     const { cpuMs: clientAfter, openCalls } = await client.ask({ order: 'measured' });
+    const servicesAfter = await target.services?.ask({ order: 'report' });
     const after = figuresOf(target);
     const machineMs = machineBusyMs() - machineBefore;
     const elapsedMs = performance.now() - startMs;
     const attackFigures = await attack?.report();
-    const { eventLoopDelayP99Ms, apiLoopDelayP99Ms } = await gatewayMetrics(target.metricsUrl);
+    const metricsAfter = await metricsText(target.metricsUrl);
+    const { eventLoopDelayP99Ms, apiLoopDelayP99Ms } = readMetrics(metricsAfter);
     const killFigures = await attack?.killApi();
     const { summary } = await client.ask({ order: 'finish' });
     if (summary === undefined) throw new Error('the load process gave no summary');
-    const perCall = (value: number): number => value / Math.max(1, openCalls);
-    const percent = (cpuMs: number): number => (cpuMs / elapsedMs) * 100;
-    const clientMs = clientAfter - clientBefore;
-    const gatewayMs = busy && after ? after.cpuMs - busy.cpuMs : null;
-    const grownKb = before && after ? Math.max(0, after.rssKb - before.rssKb) : null;
+    const serviceMs = (servicesAfter?.cpuMs ?? 0) - (servicesBefore?.cpuMs ?? 0);
+    const { answers, said: _said, ...heard } = summary;
     return {
-      ...summary,
+      ...heard,
       ...attackFigures,
       ...killFigures,
-      gatewayCpuPercent: gatewayMs === null ? null : percent(gatewayMs),
-      gatewayCpuPerCallPercent: gatewayMs === null ? null : perCall(percent(gatewayMs)),
-      gatewayRssKb: after?.rssKb ?? null,
-      gatewayRssPerCallKb: grownKb === null ? null : perCall(grownKb),
+      ...(servicesAfter?.times && {
+        ...serviceFigures({
+          times: servicesAfter.times,
+          heard: answers,
+          metrics: [metricsBefore, metricsAfter],
+          cpuPercent: (serviceMs / elapsedMs) * 100,
+        }),
+      }),
       eventLoopDelayP99Ms,
       apiLoopDelayP99Ms,
-      clientCpuPercent: percent(clientMs),
-      clientCpuPerCallPercent: perCall(percent(clientMs)),
-      othersCpuPercent:
-        gatewayMs === null ? null : Math.max(0, percent(machineMs - gatewayMs - clientMs)),
+      ...usageOf({
+        ...{ before, busy, after, elapsedMs, machineMs, serviceMs, openCalls },
+        clientMs: clientAfter - clientBefore,
+      }),
     };
   } finally {
     attacker?.end();
@@ -111,6 +123,46 @@ export async function measureLoad(
     if (coresBefore !== undefined) pin(process.pid, coresBefore);
   }
 }
+
+/** What the processes used; the gateway's figures from before the calls, with all of them, and at the end. */
+function usageOf(of: {
+  before: ProcessFigures | undefined;
+  busy: ProcessFigures | undefined;
+  after: ProcessFigures | undefined;
+  elapsedMs: number;
+  machineMs: number;
+  clientMs: number;
+  serviceMs: number;
+  openCalls: number;
+}): Usage {
+  const { before, busy, after, elapsedMs, machineMs, clientMs, serviceMs, openCalls } = of;
+  const perCall = (value: number): number => value / Math.max(1, openCalls);
+  const percent = (cpuMs: number): number => (cpuMs / elapsedMs) * 100;
+  const client = {
+    clientCpuPercent: percent(clientMs),
+    clientCpuPerCallPercent: perCall(percent(clientMs)),
+  };
+  if (before === undefined || busy === undefined || after === undefined) {
+    return { ...NO_USAGE, ...client };
+  }
+  const gatewayMs = after.cpuMs - busy.cpuMs;
+  return {
+    gatewayCpuPercent: percent(gatewayMs),
+    gatewayCpuPerCallPercent: perCall(percent(gatewayMs)),
+    gatewayRssKb: after.rssKb,
+    gatewayRssPerCallKb: perCall(Math.max(0, after.rssKb - before.rssKb)),
+    ...client,
+    othersCpuPercent: Math.max(0, percent(machineMs - gatewayMs - clientMs - serviceMs)),
+  };
+}
+
+const NO_USAGE = {
+  gatewayCpuPercent: null,
+  gatewayCpuPerCallPercent: null,
+  gatewayRssKb: null,
+  gatewayRssPerCallKb: null,
+  othersCpuPercent: null,
+};
 
 /** Leads a fresh gateway through what a call has, for so many seconds: at the first time of each thing its code
  *  is compiled, which with hundreds of calls is a stall that a gateway at work has long had behind it. */
@@ -146,11 +198,14 @@ async function startAttack(
 export function loadOptionsOf(target: LoadTarget, options: CallOptions): LoadOptions {
   const { webhookUrl, to, accountSid, authToken, series } = target;
   const { scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs } = options;
+  const isConversing = target.services !== undefined;
+  // A failing voice pauses within an answer.
+  const pauseMs = target.isBreakable === true ? 4_000 : 400;
   return {
     ...{ webhookUrl, to, accountSid, authToken, series },
-    ...{ scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs },
-    // Somebody else's agent carries no watermark of ours.
-    clipFrames: target.agent === undefined ? [] : clipFramesOf(scenario),
+    ...{ scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs, isConversing, pauseMs },
+    // Somebody else's agent carries no watermark of ours; that of a service is no clip.
+    clipFrames: target.agent === undefined || isConversing ? [] : clipFramesOf(scenario),
   };
 }
 

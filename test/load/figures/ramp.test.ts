@@ -9,7 +9,15 @@ import { plotLateness } from './plot.ts';
 import { climb, highestHeld, medianOf, type RampOptions } from './ramp.ts';
 
 function figuresOf(calls: number, changed: Partial<LoadFigures> = {}): LoadFigures {
-  const counts = { calls, refused: 0, dropped: 0, failures: [], faults: 0, unsentFrames: 0 };
+  const counts = {
+    calls,
+    refused: 0,
+    dropped: 0,
+    failures: [],
+    said: [],
+    faults: 0,
+    unsentFrames: 0,
+  };
   return {
     ...summaryOf({
       ...counts,

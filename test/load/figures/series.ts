@@ -4,7 +4,9 @@
 import { LoadClient } from '../caller/load-client.ts';
 import type { Series } from '../caller/load-process.ts';
 import type { LoadTarget } from '../load-target.ts';
-import { gatewayMetrics } from './gateway-metrics.ts';
+import { type OutageOptions, Outages } from '../services/outages.ts';
+import { readTranscripts, type TranscriptFigures } from '../services/transcripts.ts';
+import { gatewayMetrics, metricsText, readServiceFaults } from './gateway-metrics.ts';
 import type { LoadSummary } from './load-summary.ts';
 import { type CallOptions, loadOptionsOf, pause } from './measure.ts';
 import { pin, processFigures } from './process-figures.ts';
@@ -23,7 +25,12 @@ export interface Look {
   timers: number | null;
 }
 
-export interface SeriesFigures extends LoadSummary {
+export interface SeriesFigures
+  extends Omit<LoadSummary, 'answers' | 'said'>,
+    Partial<TranscriptFigures> {
+  /** Of the primary services. */
+  outages?: number;
+  serviceFaults?: Record<string, number>;
   /** At rest, before the first call and after the last. */
   before: Look;
   after: Look;
@@ -36,9 +43,11 @@ export interface SeriesFigures extends LoadSummary {
 
 export async function measureSeries(
   target: LoadTarget,
-  options: CallOptions & Series,
+  options: CallOptions & Series & { outages?: OutageOptions | undefined },
 ): Promise<SeriesFigures> {
   const client = new LoadClient();
+  const { services } = target;
+  let outages: Outages | undefined;
   const startMs = performance.now();
   const look = async (): Promise<Look> => {
     const figures = target.pid === undefined ? undefined : processFigures(target.pid);
@@ -53,22 +62,39 @@ export async function measureSeries(
   const looks: Look[] = [];
   let timer: NodeJS.Timeout | undefined;
   try {
-    if (options.cores !== undefined) pin(client.pid, options.cores);
+    if (options.cores !== undefined) {
+      pin(client.pid, options.cores);
+      if (services !== undefined) pin(services.pid, options.cores);
+    }
     const before = await look();
     const { total, callSeconds, calls } = options;
     const expectedMs = (total / calls) * callSeconds * 1_000;
     timer = setInterval(() => void look().then((each) => looks.push(each)), expectedMs / LOOKS);
     const series = { total, callSeconds };
+    if (services !== undefined && options.outages !== undefined) {
+      outages = new Outages(services, options.outages);
+    }
     await client.ask({ order: 'series', options: loadOptionsOf(target, options), series });
     clearInterval(timer);
+    await outages?.stop();
     const { summary } = await client.ask({ order: 'finish' });
     if (summary === undefined) throw new Error('the load process gave no summary');
     client.stop(); // Its connections would be counted as the gateway's.
     await pause(REST_MS);
     const after = await look();
     const { agent } = target;
+    const { answers: _answers, said, ...heard } = summary;
+    const transcripts =
+      agent === undefined || target.services === undefined
+        ? undefined
+        : await readTranscripts(agent.api, agent.workflowId, new Map(said));
     return {
-      ...summary,
+      ...heard,
+      ...transcripts,
+      ...(outages && { outages: outages.count }),
+      ...(services && {
+        serviceFaults: readServiceFaults(await metricsText(target.metricsUrl)),
+      }),
       before,
       after,
       looks,

@@ -1,0 +1,57 @@
+// The gateway's share of answers, from what services, callers and the gateway noted.
+
+import { expect, it } from 'vitest';
+import { serviceFigures } from './service-figures.ts';
+
+const bucket = (part: string, le: string, count: number, worker = '1') =>
+  `patchbay_response_seconds_bucket{part="${part}",le="${le}",worker="${worker}"} ${count}`;
+
+const times = {
+  ...{ frameP50Ms: 30, frameP95Ms: 90, frameP99Ms: 120, frames: 1_000 },
+  answers: [
+    [1, 0, 1_000, 2],
+    [1, 11, 5_000, 4],
+    [2, 0, 2_000, 6],
+  ] as const,
+};
+
+it('joins the times of each answer, and leaves out those that no caller heard', () => {
+  const heard = [
+    [1, 0, 1_003],
+    [2, 0, 2_009],
+  ] as const;
+  const figures = serviceFigures({
+    times: { ...times, answers: [...times.answers] },
+    heard: [...heard],
+    metrics: ['', ''],
+    cpuPercent: 12,
+  });
+  expect(figures).toMatchObject({
+    ...{ answersMeasured: 2, textP50Ms: 2, textP95Ms: 6, soundP50Ms: 3, soundP95Ms: 9 },
+    ...{ innerP50Ms: 5, innerP95Ms: 15, gatewayPartP50Ms: null, frameP95Ms: 90 },
+    serviceCpuPercent: 12,
+  });
+});
+
+it("takes the gateway's own part from what its histogram grew by, all workers together", () => {
+  const before = ['0.001', '0.005', '+Inf'].map((le) => bucket('gateway', le, 10)).join('\n');
+  const after = [
+    bucket('gateway', '0.001', 20),
+    bucket('gateway', '0.005', 40),
+    bucket('gateway', '+Inf', 40),
+    bucket('gateway', '0.001', 0, '2'),
+    bucket('gateway', '0.005', 10, '2'),
+    bucket('gateway', '+Inf', 10, '2'),
+    bucket('total', '0.001', 900),
+    bucket('total', '+Inf', 900),
+  ].join('\n');
+  const { gatewayPartP50Ms, gatewayPartP95Ms } = serviceFigures({
+    times: { ...times, answers: [] },
+    heard: [],
+    metrics: [before, after],
+    cpuPercent: 0,
+  });
+  // 40 of them, 10 below 1 ms and 30 below 5 ms.
+  expect(gatewayPartP50Ms).toBeCloseTo(1 + (10 / 30) * 4);
+  expect(gatewayPartP95Ms).toBeCloseTo(1 + (28 / 30) * 4);
+});
