@@ -68,6 +68,8 @@ export class Channel {
   caller: Party;
   connected: Party;
   state: ChannelState = 'Down';
+  /** Its native formats; a SIP call's is the one that was negotiated. */
+  formats: readonly string[] = ['ulaw'];
   context: string;
   exten: string;
   priority = 1;

@@ -34,6 +34,8 @@ export interface DialFacts {
   endpoint: string;
   caller: Party | null;
   variables: Record<string, string>;
+  /** Formats for the channel, best first; none: all that there are. */
+  formats: readonly string[];
   /** Told of both halves. */
   app: string | null;
   /** By POST /channels, not POST /channels/create. */
@@ -111,6 +113,10 @@ export class Trunk {
     const far = pbx.add({ id: `${facts.id};2`, name: `${base};2`, ...at, ...party });
     far.state = 'Ring';
     this.#join(near, far);
+    for (const half of [near, far]) {
+      half.formats = facts.formats;
+      if (facts.formats.length === 0) half.line = withHalfVolume(half.line);
+    }
     this.#follow(facts, facts.originated ? [near, far] : [near]);
     this.#setVariables(near, far, facts.variables);
     const dialString = `${at.exten}@${at.context}/n`;
@@ -245,6 +251,7 @@ export class Trunk {
       endpoint: `Local/${to.exten}@${to.context}/n`,
       caller: from.caller,
       variables: {},
+      formats: from.formats,
       app: null,
       originated: true,
       onAnswer: (channel) => {
@@ -266,6 +273,16 @@ function lineTo(pbx: Pbx, other: Channel): Line {
     answer: () => undefined,
     ring: () => undefined,
     gone: () => undefined,
+  };
+}
+
+/** A Local channel for which no formats are named is signed linear of 192 kHz: what passes it is resampled, at half
+ *  its volume. */
+function withHalfVolume(line: Line): Line {
+  return {
+    ...line,
+    audio: ({ pcm, rateHz }) =>
+      line.audio({ pcm: pcm.map((sample) => Math.round(sample / 2)), rateHz }),
   };
 }
 

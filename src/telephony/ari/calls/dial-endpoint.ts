@@ -1,4 +1,5 @@
-// The dial request of a number: endpoint, caller id, ring time. Source: asterisk §4.2; contract §7.5, §13.2.
+// The dial request of a number: endpoint, formats, caller id, ring time. Source: asterisk §4.2, §4.4; contract §7.5,
+// §13.2.
 
 import type { AriAccount } from '../rest/config.ts';
 
@@ -11,6 +12,10 @@ export interface Dialled {
   /** Arguments of our application at the answer, separated by commas. */
   args: string;
 }
+
+/** The formats that every Asterisk has, best first for narrowband and for wideband audio. */
+const NARROWBAND = ['ulaw', 'alaw', 'g722', 'slin16', 'slin'];
+const WIDEBAND = ['g722', 'slin16', 'ulaw', 'alaw', 'slin'];
 
 /** The query of `POST /channels`. */
 export function dialQuery(account: AriAccount, dialled: Dialled): Record<string, string> {
@@ -28,7 +33,17 @@ export function createQuery(
   { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
 ): Record<string, string> {
   const endpoint = endpointOf(account.dial_template, to);
-  return { endpoint, app: account.app, appArgs: args, channelId };
+  const formats = formatsOf(account);
+  return { endpoint, app: account.app, appArgs: args, channelId, formats };
+}
+
+/** Asterisk takes the first for a Local channel, and offers all over SIP, followed by the endpoint's others. Without
+ *  a list a Local channel gets linear audio of 192 kHz: half the volume, and six times the processor time. */
+function formatsOf({ media_format: wanted }: AriAccount): string {
+  const isWide = wanted === 'g722' || wanted === 'slin16';
+  const known = isWide ? WIDEBAND : NARROWBAND;
+  const first = wanted === 'auto' ? [] : [wanted];
+  return [...new Set([...first, ...known])].join(',');
 }
 
 /** Ring time. */

@@ -41,7 +41,9 @@ export class TransferTargetCall {
     const { callerId, ringS, warm } = target;
     const to = warm === undefined ? target.to : endpointOfOwn(account.transfer_context, target.to);
     const args = `transfer,${callId}`;
-    const query = dialQuery(account, { channelId: this.channelId, to, callerId, ringS, args });
+    const dialled = { channelId: this.channelId, to, callerId, ringS, args };
+    // The originator's formats are used; Asterisk refuses a request that names both.
+    const { formats: _, ...query } = dialQuery(account, dialled);
     query['originator'] = callId;
     const either = AbortSignal.any([signal, this.gone]);
     const answered = new Promise<void>((resolve, reject) => {

@@ -2,6 +2,7 @@
 
 import { causeOfReason } from '../cause.ts';
 import { type Channel, partyOf } from '../channel.ts';
+import { codecOfFormat } from '../media/media-format.ts';
 import type { Pbx } from '../pbx.ts';
 import type { Runner } from '../scenarios/runner.ts';
 import type { Prepared, Trunk } from '../trunk.ts';
@@ -119,9 +120,11 @@ function originate({ pbx, trunk, runner }: Means, params: Params, id: string): R
     throw new Refusal(400, 'Application or extension must be specified');
   }
   const args = argsOf(params);
+  const formats = formatsOf(pbx, params);
   const made = prepare(pbx, trunk, {
     id,
     endpoint,
+    formats,
     caller: partyOf(params.get('callerId')),
     variables: params.variables,
     app: app === '' ? null : app,
@@ -146,6 +149,7 @@ function create({ pbx, trunk }: Means, params: Params, all: Map<string, Prepared
   const made = prepare(pbx, trunk, {
     id: params.get('channelId'),
     endpoint,
+    formats: formatsOf(pbx, params),
     caller: null,
     variables: params.variables,
     app,
@@ -208,6 +212,20 @@ function endpointOf(params: Params): string {
 function argsOf(params: Params): string[] {
   const args = params.get('appArgs');
   return args === '' ? [] : args.split(',');
+}
+
+/** The originator's, which excludes others; empty: every format of this Asterisk. */
+function formatsOf(pbx: Pbx, params: Params): readonly string[] {
+  const named = params.get('formats');
+  const originator = params.get('originator');
+  if (originator !== '') {
+    if (named !== '') throw new Refusal(400, "Originator and formats can't both be specified");
+    return pbx.find(originator)?.formats ?? [];
+  }
+  const formats = named === '' ? [] : named.split(',');
+  const unknown = formats.find((format) => codecOfFormat(format) === undefined);
+  if (unknown !== undefined) throw new Refusal(400, `Provided format (${unknown}) was not found`);
+  return formats;
 }
 
 /** Null for a dial without an end. */

@@ -44,6 +44,17 @@ describe('how a number is dialled', () => {
     expect(dialQuery(account, { ...wanted, callerId: null })).not.toHaveProperty('callerId');
   });
 
+  it.each([
+    ['auto', 'ulaw,alaw,g722,slin16,slin'],
+    ['alaw', 'alaw,ulaw,g722,slin16,slin'],
+    ['g722', 'g722,slin16,ulaw,alaw,slin'],
+    ['slin16', 'slin16,g722,ulaw,alaw,slin'],
+  ])('names the formats, that of the audio first: %s', (format, expected) => {
+    const account = accountOf({ ...base, media_format: format });
+    const dialled = { channelId: 'c', to: '1', callerId: null, ringS: 30, args: '' };
+    expect(dialQuery(account, dialled)).toMatchObject({ formats: expected });
+  });
+
   it('is a template with the number in it', () => {
     for (const bad of ['', 'PJSIP/trunk', '{number}', 'PJSIP/{other}', 'x'.repeat(300)]) {
       expect(ariConfig.safeParse({ ...base, dial_template: bad }).success).toBe(false);
