@@ -1,6 +1,7 @@
 // Lines of the agent that are rendered when the call begins, in the call's own voice, so that they need no service when
 // a service is late.
 
+import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { joined } from '../../speech/tts/service-voice.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
@@ -9,6 +10,8 @@ import type { TextToSpeech } from '../../speech/tts/tts.ts';
 const LINES_MAX = 20;
 /** Ten seconds. */
 const SAMPLES_MAX = 80_000;
+/** Consecutive lines that a voice fails at: the rest would fail too. */
+const FAILURES_MAX = 2;
 
 export class PreparedLines {
   readonly #tts: TextToSpeech;
@@ -25,12 +28,16 @@ export class PreparedLines {
 
   /** Renders one after the other. Never rejects: a line that cannot be rendered is not played. */
   async prepare(texts: readonly string[]): Promise<void> {
+    let failures = 0;
     for (const text of texts.slice(0, LINES_MAX)) {
-      if (this.#abort.signal.aborted) return;
+      if (this.#abort.signal.aborted || failures >= FAILURES_MAX) return;
       try {
         await this.#render(text);
+        failures = 0;
       } catch (error) {
-        if (!this.#abort.signal.aborted) this.#log.warn({ err: error }, 'line not rendered');
+        if (this.#abort.signal.aborted) return;
+        failures += 1;
+        this.#log.warn({ code: codeOf(error) }, 'line not rendered ahead');
       }
     }
   }
@@ -48,7 +55,7 @@ export class PreparedLines {
     const parts: Int16Array[] = [];
     let length = 0;
     await this.#tts.synthesize(
-      { text, voice: this.#voice, isFixed: true },
+      { text, voice: this.#voice, isFixed: true, isAhead: true },
       {
         onAudio(samples) {
           length += samples.length;

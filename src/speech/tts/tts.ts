@@ -10,6 +10,8 @@ export interface SpeechRequest {
   voice: string | undefined;
   /** The text is said in many calls: its audio may be kept. */
   isFixed?: boolean;
+  /** Nobody waits for it yet: requests without this go first. */
+  isAhead?: boolean;
 }
 
 /** Word timings are milliseconds from the start of this request's or utterance's audio. */

@@ -12,11 +12,12 @@ export interface Heard {
 export async function synthesize(
   speech: TextToSpeech,
   text: string,
-  options: { voice?: string; signal?: AbortSignal } = {},
+  options: { voice?: string; signal?: AbortSignal; isAhead?: boolean } = {},
 ): Promise<Heard> {
   const heard: Heard = { audio: [], words: [], samples: 0 };
+  const { voice, isAhead = false } = options;
   await speech.synthesize(
-    { text, voice: options.voice },
+    { text, voice, isAhead },
     {
       onAudio(samples) {
         heard.audio.push(samples);

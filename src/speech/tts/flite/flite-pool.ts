@@ -1,5 +1,7 @@
-// The worker threads that run flite, and the queue of sentences for them, first in, first out.
+// The worker threads that run flite, and the queues of sentences for them: what a caller waits for goes first, lines
+// rendered ahead follow. Requests for the same sentence share one rendering.
 
+import { strict as assert } from 'node:assert';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import {
@@ -16,76 +18,126 @@ export interface FlitePoolOptions {
   data: FliteData;
   clock: Clock;
   log: Log;
+  /** Also called when every request for it has timed out or was aborted. */
+  onRendered?(voice: string, text: string, speech: CachedSpeech): void;
+}
+
+export interface SpeakLimits {
+  deadlineMs: number;
+  signal: AbortSignal;
+  /** Nobody waits for it yet. */
+  isAhead?: boolean;
 }
 
 export interface FlitePool {
   /** Rejects with TTS_*, or with the signal's reason. */
-  speak(
-    what: { text: string; voice: string },
-    limits: { deadlineMs: number; signal: AbortSignal },
-  ): Promise<CachedSpeech>;
+  speak(what: { text: string; voice: string }, limits: SpeakLimits): Promise<CachedSpeech>;
   close(): Promise<void>;
 }
 
-/** Sentences that wait for a thread, 50 ms each: beyond this the last would be seconds late. */
+/** Different sentences that wait for a thread, 50 ms each: beyond this the last would be seconds late. */
 const QUEUE_MAX = 64;
+/** Different lines that are rendered ahead: those of some dozens of agents. */
+const QUEUE_AHEAD_MAX = 512;
 /** More than half a minute of speech; the caller splits longer text into sentences first. */
 const TEXT_CHARS_MAX = 1_000;
+/** A sentence takes 50 ms, and a hundred times that on a machine without a free core. Beyond, the thread hangs. */
+const WORK_MS_MAX = 8_000;
 
-interface Job {
+/** One sentence, for everybody who has requested it. */
+interface Rendering {
   message: FliteJob;
+  key: string;
+  workMsMax: number;
+  requests: Set<Request>;
+}
+
+interface Request {
   resolve(speech: CachedSpeech): void;
   reject(error: unknown): void;
 }
 
 export function createFlitePool(options: FlitePoolOptions): FlitePool {
   const { clock } = options;
-  const waiting: Job[] = [];
-  const threads = Array.from({ length: options.workers }, () => openThread(options, next));
+  const needed: Rendering[] = [];
+  const ahead: Rendering[] = [];
+  /** Those that wait and those under way, by voice and text. */
+  const renderings = new Map<string, Rendering>();
+  const onFree = (): void => next();
+  const threads = Array.from({ length: options.workers }, () =>
+    openThread(options, { onFree, onEnd: ({ key }) => renderings.delete(key) }),
+  );
   let lastId = 0;
 
   function next(): void {
     if (threads.every((thread) => thread.state === 'dead')) {
-      const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' });
-      for (const job of waiting.splice(0)) job.reject(error);
+      rejectAll(new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' }));
       return;
     }
     const thread = threads.find((each) => each.state === 'idle');
-    const job = thread && waiting.shift();
-    if (job !== undefined) thread?.start(job);
+    const rendering = thread && (needed.shift() ?? ahead.shift());
+    if (rendering !== undefined) thread?.start(rendering);
   }
 
-  function leaveQueue(job: Job): void {
-    const index = waiting.indexOf(job);
-    if (index >= 0) waiting.splice(index, 1);
-  }
-
-  function refusal({ text }: FliteJob): GatewayError | undefined {
-    if (text.length > TEXT_CHARS_MAX) {
-      return new GatewayError('TTS_FAILED', { reason: 'the text is too long' });
+  function rejectAll(error: GatewayError): void {
+    for (const rendering of [...needed.splice(0), ...ahead.splice(0)]) {
+      renderings.delete(rendering.key);
+      settle(rendering, { error });
     }
-    if (waiting.length < QUEUE_MAX) return undefined;
-    return new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
+  }
+
+  /** Undefined: it does not wait. */
+  function dequeue(rendering: Rendering): Rendering | undefined {
+    const queue = needed.includes(rendering) ? needed : ahead;
+    const index = queue.indexOf(rendering);
+    return index < 0 ? undefined : queue.splice(index, 1)[0];
+  }
+
+  function leave(rendering: Rendering, request: Request): void {
+    rendering.requests.delete(request);
+    if (rendering.requests.size > 0 || dequeue(rendering) === undefined) return;
+    renderings.delete(rendering.key);
+  }
+
+  /** The rendering of these words, which waits or is under way. Throws TTS_* if there is no room. */
+  function renderingOf(text: string, voice: string, limits: SpeakLimits): Rendering {
+    const key = `${voice}\n${text}`;
+    const isAhead = limits.isAhead === true;
+    const found = renderings.get(key);
+    if (found !== undefined) {
+      if (!isAhead && ahead.includes(found)) needed.push(dequeue(found) ?? found);
+      return found;
+    }
+    if (text.length > TEXT_CHARS_MAX) {
+      throw new GatewayError('TTS_FAILED', { reason: 'the text is too long' });
+    }
+    const [queue, max] = isAhead ? [ahead, QUEUE_AHEAD_MAX] : [needed, QUEUE_MAX];
+    if (queue.length >= max) {
+      throw new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
+    }
+    const message = { id: ++lastId, text, voice };
+    const workMsMax = Math.max(limits.deadlineMs, WORK_MS_MAX);
+    const rendering = { message, key, workMsMax, requests: new Set<Request>() };
+    renderings.set(key, rendering);
+    queue.push(rendering);
+    return rendering;
   }
 
   return {
-    async speak({ text, voice }, { deadlineMs, signal }) {
-      const message = { id: ++lastId, text, voice };
-      const refused = refusal(message);
-      if (refused !== undefined) throw refused;
-      const { job, speech } = deferred(message);
-      const onAbort = () => {
-        leaveQueue(job);
-        job.reject(signal.reason);
+    async speak({ text, voice }, limits) {
+      const { deadlineMs, signal } = limits;
+      const rendering = renderingOf(text, voice, limits);
+      const { request, speech } = openRequest();
+      rendering.requests.add(request);
+      const fail = (error: unknown) => {
+        leave(rendering, request);
+        request.reject(error);
       };
-      const deadline: Timer = clock.after(deadlineMs, () => {
-        leaveQueue(job);
-        job.reject(new GatewayError('TTS_TIMEOUT', { deadlineMs }));
-        // A sentence takes 50 ms: a thread that takes this long hangs.
-        for (const thread of threads) thread.kill(job, 'a sentence took too long');
-      });
+      const onAbort = () => fail(signal.reason);
+      const deadline = clock.after(deadlineMs, () =>
+        fail(new GatewayError('TTS_TIMEOUT', { deadlineMs })),
+      );
       signal.addEventListener('abort', onAbort, { once: true });
-      waiting.push(job);
       next();
       try {
         return await speech;
@@ -96,61 +148,82 @@ export function createFlitePool(options: FlitePoolOptions): FlitePool {
     },
     async close() {
       const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
-      for (const job of waiting.splice(0)) job.reject(error);
+      rejectAll(error);
       await Promise.all(threads.map((thread) => thread.close(error)));
     },
   };
 }
 
-function deferred(message: FliteJob): { job: Job; speech: Promise<CachedSpeech> } {
-  let settle: Pick<Job, 'resolve' | 'reject'> | undefined;
+function openRequest(): { request: Request; speech: Promise<CachedSpeech> } {
+  let request: Request | undefined;
   const speech = new Promise<CachedSpeech>((resolve, reject) => {
-    settle = { resolve, reject };
+    request = { resolve, reject };
   });
-  const job: Job = {
-    message,
-    resolve: (given) => settle?.resolve(given),
-    reject: (error) => settle?.reject(error),
-  };
-  return { job, speech };
+  assert(request !== undefined, 'a promise calls its executor at once');
+  return { request, speech };
+}
+
+function settle(
+  { requests }: Rendering,
+  outcome: { speech: CachedSpeech } | { error: GatewayError },
+): void {
+  for (const request of requests) {
+    if ('speech' in outcome) request.resolve(outcome.speech);
+    else request.reject(outcome.error);
+  }
 }
 
 interface Thread {
   readonly state: 'idle' | 'busy' | 'dead';
-  start(job: Job): void;
-  /** Kills the thread if it works on `job`. */
-  kill(job: Job, reason: string): void;
+  start(rendering: Rendering): void;
   close(error: GatewayError): Promise<void>;
 }
 
-/** `onFree` is called whenever the thread can take a job, or has died too often. */
-function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
-  let current: Job | undefined;
+interface ThreadListener {
+  /** The thread can take a sentence, or has died too often. */
+  onFree(): void;
+  /** The rendering is over, whatever came of it. */
+  onEnd(rendering: Rendering): void;
+}
+
+function openThread(options: FlitePoolOptions, listener: ThreadListener): Thread {
+  const { clock } = options;
+  let current: Rendering | undefined;
+  let hang: Timer | undefined;
   let dead = false;
 
-  function take(): Job | undefined {
-    const job = current;
+  function take(): Rendering | undefined {
+    const rendering = current;
     current = undefined;
-    return job;
+    hang?.cancel();
+    if (rendering !== undefined) listener.onEnd(rendering);
+    return rendering;
+  }
+
+  function finish(outcome: Parameters<typeof settle>[1]): void {
+    const rendering = take();
+    if (rendering === undefined) return;
+    const { voice, text } = rendering.message;
+    if ('speech' in outcome) options.onRendered?.(voice, text, outcome.speech);
+    settle(rendering, outcome);
   }
 
   const worker: SupervisedWorker<FliteJob> = startSupervisedWorker<FliteJob, FliteSpeech>({
     ...options,
     name: 'flite',
     onMessage({ speech, failure }) {
-      const job = take();
-      if (speech === undefined) job?.reject(new GatewayError('TTS_FAILED', { reason: failure }));
-      else job?.resolve(speech);
-      onFree();
+      const reason = failure;
+      finish(speech ? { speech } : { error: new GatewayError('TTS_FAILED', { reason }) });
+      listener.onFree();
     },
     onDown(reason, forGood) {
       dead = forGood;
-      take()?.reject(new GatewayError('TTS_FAILED', { reason }));
-      onFree();
+      finish({ error: new GatewayError('TTS_FAILED', { reason }) });
+      listener.onFree();
     },
     onUp() {
       dead = false;
-      onFree();
+      listener.onFree();
     },
   });
 
@@ -159,15 +232,13 @@ function openThread(options: FlitePoolOptions, onFree: () => void): Thread {
       if (dead) return 'dead';
       return current === undefined ? 'idle' : 'busy';
     },
-    start(job) {
-      current = job;
-      worker.post(job.message);
-    },
-    kill(job, reason) {
-      if (current === job) worker.kill(reason);
+    start(rendering) {
+      current = rendering;
+      hang = clock.after(rendering.workMsMax, () => worker.kill('a sentence took too long'));
+      worker.post(rendering.message);
     },
     close(error) {
-      take()?.reject(error);
+      finish({ error });
       return worker.close();
     },
   };

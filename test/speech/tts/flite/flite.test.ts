@@ -83,11 +83,15 @@ describe('flite', () => {
 const moody = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
+    let jobs = 0;
     parentPort.on('message', ({ id, text }) => {
+      jobs += 1;
       if (text === 'die') process.exit(3);
       if (text === 'hang') for (;;);
-      if (text === 'wait') return;
-      const speech = text === 'fail' ? undefined : { samples: new Int16Array(800), words: [] };
+      if (text.startsWith('wait')) return;
+      if (text === 'late') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      const samples = new Int16Array(text.startsWith('count') ? jobs : 800);
+      const speech = text === 'fail' ? undefined : { samples, words: [] };
       parentPort.postMessage({ id, speech, failure: 'RangeError' });
     });`)}`,
 );
@@ -95,9 +99,12 @@ const moody = new URL(
 describe('flite, when its threads fail', () => {
   let clock: FakeClock;
   let speech: TextToSpeech;
+  let lines: ReturnType<typeof quietLog>['lines'];
   afterEach(() => speech.close());
   async function open() {
-    const { log } = quietLog();
+    const quiet = quietLog();
+    const { log } = quiet;
+    lines = quiet.lines;
     clock = new FakeClock();
     speech = await createFlite({ clock, log, workers: 1, entry: moody });
   }
@@ -140,14 +147,64 @@ describe('flite, when its threads fail', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('says TTS_TIMEOUT after four seconds, and replaces the thread that hangs', async () => {
+  it('says TTS_TIMEOUT after four seconds, and replaces a thread that hangs after eight', async () => {
     await open();
     const outcome = synthesize(speech, 'hang').catch(codeOf);
     await settle();
     clock.advance(4_000);
     expect(await outcome).toBe('TTS_TIMEOUT');
-    expect((await synthesize(speech, 'next')).samples).toBe(800);
+    clock.advance(1_000);
+    const next = synthesize(speech, 'next');
+    await settle();
+    clock.advance(3_000);
+    expect((await next).samples).toBe(800);
     expect(clock.timers).toBe(0);
+  });
+
+  it('kills no thread for a sentence that waited for its turn until its deadline', async () => {
+    await open();
+    const first = synthesize(speech, 'wait').catch(codeOf);
+    const waiting = Array.from({ length: 10 }, (_, i) =>
+      synthesize(speech, `next ${i}`).catch(codeOf),
+    );
+    await settle();
+    clock.advance(4_000);
+    expect(new Set([await first, ...(await Promise.all(waiting))])).toEqual(
+      new Set(['TTS_TIMEOUT']),
+    );
+    expect(lines().filter(({ msg }) => msg === 'speech worker died')).toEqual([]);
+  });
+
+  it('renders equal sentences once for all who request them at the same time', async () => {
+    await open();
+    const all = await Promise.all(Array.from({ length: 200 }, () => synthesize(speech, 'count')));
+    const jobs = new Set(all.map(({ samples }) => samples));
+    expect(jobs.size).toBe(1);
+    expect((await synthesize(speech, 'count again')).samples).toBe((all[0]?.samples ?? 0) + 1);
+  });
+
+  it('renders what a caller waits for before the lines of later', async () => {
+    await open();
+    const order: string[] = [];
+    const note = (text: string) => () => void order.push(text);
+    const first = synthesize(speech, 'late').then(note('late'));
+    const ahead = ['a', 'b', 'c'].map((text) =>
+      synthesize(speech, text, { isAhead: true }).then(note(text)),
+    );
+    const needed = ['d', 'b'].map((text) => synthesize(speech, text).then(note(`needed ${text}`)));
+    await Promise.all([first, ...ahead, ...needed]);
+    expect(order).toEqual(['late', 'needed d', 'b', 'needed b', 'a', 'c']);
+  });
+
+  it('keeps what was rendered after its deadline', async () => {
+    await open();
+    const late = synthesize(speech, 'late').catch(codeOf);
+    await settle();
+    clock.advance(4_000);
+    expect(await late).toBe('TTS_TIMEOUT');
+    await synthesize(speech, 'count');
+    await synthesize(speech, 'late');
+    expect((await synthesize(speech, 'count once more')).samples).toBe(4); // With the one of the start.
   });
 
   it('lets no more than 64 sentences wait', async () => {
@@ -155,12 +212,13 @@ describe('flite, when its threads fail', () => {
     const abort = new AbortController();
     const { signal } = abort;
     setMaxListeners(100, signal);
-    const waiting = Array.from({ length: 65 }, () =>
-      synthesize(speech, 'wait', { signal }).catch((error: unknown) => error),
+    const waiting = Array.from({ length: 65 }, (_, i) =>
+      synthesize(speech, `wait ${i}`, { signal }).catch((error: unknown) => error),
     );
     await expect(synthesize(speech, 'one more').catch(codeOf)).resolves.toBe('TTS_UNAVAILABLE');
     abort.abort('over');
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(['over']));
+    await speech.close();
     expect(clock.timers).toBe(0);
   });
 
@@ -174,7 +232,11 @@ describe('flite, when its threads fail', () => {
     expect(await dropped).toBe('barge-in');
     clock.advance(4_000);
     expect(await hanging).toBe('TTS_TIMEOUT');
-    expect((await synthesize(speech, 'next')).samples).toBe(800);
+    clock.advance(1_000);
+    const next = synthesize(speech, 'next');
+    await settle();
+    clock.advance(3_000);
+    expect((await next).samples).toBe(800);
   });
 
   it('fails what is under way when it is closed', async () => {
