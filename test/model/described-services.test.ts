@@ -7,6 +7,8 @@ import {
   requestVoiceDescription,
   voiceDescription,
 } from '../../src/model/speech-services/description.ts';
+import { maskServices, withStoredSecrets } from '../../src/model/speech-services/service-masks.ts';
+import { storableService } from '../../src/model/speech-services/service-rows.ts';
 import {
   addressOf,
   filled,
@@ -32,9 +34,55 @@ describe('the description of a service', () => {
     ],
     ['an unknown kind of fault', { closes: { '4001': 'strange' } }],
     ['packets of a second', { audio: { ...audio, packet_ms: 1_000 } }],
+    ['two channels of µ-law', { audio: { ...audio, channels: 2 } }],
+    ['a path that is a part of the host', { path: '.thief.example/v1' }],
+    ['a path after which the host is a user name', { path: '@thief.example/v1' }],
+    ['a path that is a port', { path: ':8443/v1' }],
+    ['parameters in the path', { path: '/v1?token=abc' }],
   ])('refuses %s', (_, more) => {
     expect(recognizerDescription.safeParse({ audio, ...more }).success).toBe(false);
     expect(recognizerDescription.safeParse({ audio }).success).toBe(true);
+  });
+
+  const Key = 'hunter2hunter2';
+  it.each([
+    ['headers.authorization', { headers: { authorization: `Bearer ${Key}` } }],
+    ['headers.X-Api-Key', { headers: { 'X-Api-Key': Key } }],
+    ['headers.cookie', { headers: { cookie: `session=${Key}` } }],
+    ['headers.x-customer', { headers: { 'x-customer': 'sk-0123456789abcdef' } }],
+    ['query.key', { query: { key: Key } }],
+    ['query.access_token', { query: { access_token: Key } }],
+    ['open.0.config.password', { open: [{ config: { user: 'u', password: Key } }] }],
+    ['open.0', { open: [`Token ${Key}`] }],
+    ['keepalive.message.token', { keepalive: { after_ms: 5_000, message: { token: Key } } }],
+    ['close.auth', { close: { auth: Key } }],
+  ])('refuses a key that is written out in %s, and says where it belongs', (place, more) => {
+    const parsed = recognizerDescription.safeParse({ audio, ...more });
+    const [issue] = parsed.error?.issues ?? [];
+    expect([issue?.path.join('.'), issue?.message]).toEqual([
+      place,
+      expect.stringContaining('put it into api_key'),
+    ]);
+    expect(JSON.stringify(parsed.error?.issues)).not.toContain(Key);
+  });
+
+  it('has keys by their names', () => {
+    const named = {
+      headers: { authorization: 'Bearer {key}', 'x-api-key': '{key}', cookie: 'session={secret}' },
+      query: { token: '{api_key}', model: 'sk-large', language: '{language}' },
+      open: [{ api_key: '{key}', max_tokens: 5, tokens: ['a'], auth: '' }],
+    };
+    expect(recognizerDescription.safeParse({ audio, ...named }).error).toBeUndefined();
+  });
+
+  it('is read quickly, whatever its texts are', () => {
+    const texts = ['eyJ-'.repeat(1_900), 'sk-'.repeat(2_500), `${'a-'.repeat(3_900)}key`];
+    const before = process.cpuUsage();
+    for (const text of texts) {
+      const query = Object.fromEntries(texts.map((_, nth) => [`q${nth}`, text]));
+      recognizerDescription.safeParse({ audio, query, open: [{ [text]: text.slice(0, 90) }] });
+    }
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
   });
 
   it('has defaults that are enough for a plain voice', () => {
@@ -59,6 +107,10 @@ describe('a template', () => {
 
   it('does not read what is in a prototype', () => {
     expect(filled('{constructor}', {})).toBe('{constructor}');
+    const path = '/{constructor}/{__proto__}';
+    expect(addressOf('wss://a.example', { path, query: {} }, {})).toBe(
+      'wss://a.example/%22%22/%22%22',
+    );
     expect(valueAt({}, 'constructor.name')).toBeUndefined();
     expect(valueAt({ a: [1, { b: 2 }] }, 'a.-1.b')).toBe(2);
   });
@@ -87,5 +139,53 @@ describe('a template', () => {
         ]);
       }),
     );
+  });
+});
+
+describe('the address of a service', () => {
+  it.each([
+    ['wss://me:hunter2@stt.example', /api_key/],
+    ['wss://hunter2@stt.example', /api_key/],
+    ['wss://stt.example/v1?token=hunter2', /query of the description/],
+    ['wss://stt.example/#x', /fragment/],
+    [`wss://stt.example/${'/'.repeat(3_000)}a`, /2000/],
+  ])('is not %s', (address, words) => {
+    const row = { provider: 'websocket_stt', base_url: address, description: { audio } };
+    const checked = storableService('stt', row);
+    expect('problem' in checked && checked.problem).toMatch(words);
+    expect(JSON.stringify(checked)).not.toContain('hunter2');
+  });
+
+  it('has no user name with any service', () => {
+    const address = 'https://me:hunter2@llm.example/v1';
+    for (const [job, provider, field] of [
+      ['llm', 'openai', 'base_url'],
+      ['llm', 'azure', 'endpoint'],
+      ['stt', 'deepgram', 'base_url'],
+      ['tts', 'elevenlabs', 'base_url'],
+      ['tts', 'openai_compatible', 'base_url'],
+    ] as const) {
+      const checked = storableService(job, { provider, api_key: 'k', [field]: address });
+      expect([provider, checked]).toEqual([
+        ...[provider, { problem: expect.stringContaining(`${field}: must not have a user name`) }],
+      ]);
+    }
+  });
+});
+
+describe('a stored description', () => {
+  const description = { audio, open: [{ api_key: '{key}', token: 'x {key}' }] };
+  const service = {
+    ...{ provider: 'websocket_stt', base_url: 'wss://stt.example', description },
+    ...{ api_key: 'key-0123456789', api_secret: 'secret-0123456789' },
+  };
+
+  it('is shown as it is, with its keys masked, and comes back with them', () => {
+    const shown = maskServices(service);
+    expect(shown).toEqual({
+      ...service,
+      ...{ api_key: '************6789', api_secret: '************6789' },
+    });
+    expect(withStoredSecrets('stt', shown as typeof service, [service])).toEqual(service);
   });
 });

@@ -1,6 +1,8 @@
 // Recognisers in the cloud that stream. One schema per provider.
 
 import { z } from 'zod';
+import { secretPlaceIn } from './description-secrets.ts';
+import { serviceAddress } from './service-address.ts';
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 /** Names and special words; services take about a hundred. */
@@ -12,13 +14,13 @@ const keyterms = z
   .max(KEYTERMS_MAX)
   .optional()
   .describe('Words and names that callers often say.');
-const address = z
-  .url({ protocol: /^(wss?|https?)$/ })
+const address = serviceAddress(/^(wss?|https?)$/)
   .optional()
   .describe('Another region, or a server of your own.');
 const extraQuery = z
   .record(z.string().max(100), z.string().max(1_000))
   .refine((query) => Object.keys(query).length <= QUERY_MAX, `At most ${QUERY_MAX} parameters.`)
+  .refine((query) => secretPlaceIn({ query }) === undefined, 'must have no key: it is not sealed')
   .optional()
   .describe('More parameters of the connection, as the service documents them.');
 

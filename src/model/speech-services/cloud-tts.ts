@@ -1,11 +1,12 @@
 // Voices in the cloud that stream. One schema per provider.
 
 import { z } from 'zod';
+import { serviceAddress } from './service-address.ts';
 
 const apiKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const language = z.string().min(2).max(35).optional().describe('BCP 47, such as en or de.');
 
-const baseUrl = z.url({ protocol: /^https?$/ });
+const baseUrl = serviceAddress(/^https?$/);
 
 const elevenlabs = z
   .object({

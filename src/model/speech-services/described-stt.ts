@@ -3,9 +3,10 @@
 
 import { z } from 'zod';
 import { recognizerDescription } from './description.ts';
+import { describedAddress } from './service-address.ts';
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
-const socketUrl = z.url({ protocol: /^wss?$/ });
+const socketUrl = describedAddress(/^wss?$/);
 const model = (first: string, ...more: string[]) =>
   z
     .string()
@@ -31,6 +32,7 @@ const websocketStt = z
     provider: z.literal('websocket_stt'),
     base_url: socketUrl.describe('The address up to the path of the description.'),
     api_key: secretKey.optional().describe('{key} in the description.'),
+    api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),
     model: z.string().trim().min(1).max(200).default('websocket_stt').describe('{model}'),
     language: language.optional().describe('{language}'),
     keyterms,
@@ -57,7 +59,7 @@ const elevenlabs = z
     api_key: secretKey,
     model: model('scribe_v2_realtime'),
     language: language.default('en').describe('`auto` detects it.'),
-    base_url: z.url({ protocol: /^(wss?|https?)$/ }).default('https://api.elevenlabs.io'),
+    base_url: describedAddress(/^(wss?|https?)$/).default('https://api.elevenlabs.io'),
     keyterms,
   })
   .meta(about('ElevenLabs Scribe', '90 languages.', 'https://elevenlabs.io/docs'));

@@ -3,10 +3,11 @@
 
 import { z } from 'zod';
 import { requestVoiceDescription, voiceDescription } from './description.ts';
+import { describedAddress } from './service-address.ts';
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
-const socketUrl = z.url({ protocol: /^wss?$/ });
-const httpUrl = z.url({ protocol: /^https?$/ });
+const socketUrl = describedAddress(/^wss?$/);
+const httpUrl = describedAddress(/^https?$/);
 const free = (first: string, ...more: string[]) =>
   z
     .string()
@@ -25,6 +26,7 @@ const about = (title: string, description: string, docs: string) => ({
 
 const own = {
   api_key: secretKey.optional().describe('{key} in the description.'),
+  api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),
   voice: z.string().trim().min(1).max(200).default('default').describe('{voice}'),
   language: language.optional().describe('{language}'),
   speed: z.number().min(0.1).max(10).optional().describe('{speed}'),

@@ -2,6 +2,7 @@
 // code; sizes and counts are limited. What reads them: speech/stt/described and speech/tts/described.
 
 import { z } from 'zod';
+import { SECRET_IN_DESCRIPTION, secretPlaceIn } from './description-secrets.ts';
 
 const TEMPLATE_CHARACTERS_MAX = 8_000;
 const MESSAGES_MAX = 8;
@@ -75,7 +76,13 @@ const reportedError = z.strictObject({
 });
 
 const address = {
-  path: z.string().max(500).default('').describe('Behind base_url.'),
+  path: z
+    .string()
+    .max(500)
+    // Without the slash it would be a part of the host, and the key would go there.
+    .regex(/^(\/[^?#\s\\]*)?$/, 'Begins with a slash, and has no parameters: they belong in query.')
+    .default('')
+    .describe('Behind base_url.'),
   query: query.default({}),
   headers: headers.default({}),
 };
@@ -120,6 +127,16 @@ const tokens = z
   })
   .describe('Results as pieces of words, each with its leading space.');
 
+/** `templates`: all that is sent. */
+function refuseSecrets(
+  templates: Readonly<Record<string, unknown>>,
+  context: z.RefinementCtx,
+): void {
+  const place = secretPlaceIn(templates);
+  if (place === undefined) return;
+  context.addIssue({ code: 'custom', path: place, message: SECRET_IN_DESCRIPTION });
+}
+
 export const recognizerDescription = z
   .strictObject({
     ...connection,
@@ -146,6 +163,13 @@ export const recognizerDescription = z
     final_ms_p99: z.int().min(100).max(2_500).default(1_000),
     session_ms_max: z.int().min(60_000).max(86_400_000).optional(),
     billing: z.enum(['audio', 'session']).default('audio'),
+  })
+  .superRefine(({ path, query, headers, open, keepalive, close, audio, finalize }, context) => {
+    refuseSecrets({ path, query, headers, open, keepalive, close, audio, finalize }, context);
+    if (audio.channels === 2 && audio.format === 'ulaw8') {
+      const message = 'two channels are of PCM alone: a format of s16';
+      context.addIssue({ code: 'custom', path: ['audio', 'channels'], message });
+    }
   })
   .describe('A recogniser behind a websocket.');
 export type RecognizerDescription = z.output<typeof recognizerDescription>;
@@ -190,6 +214,12 @@ export const voiceDescription = z
     idle_ms_max: z.int().min(5_000).max(3_600_000).default(50_000),
     age_ms_max: z.int().min(60_000).max(86_400_000).default(3_000_000),
   })
+  .superRefine((voice, context) => {
+    const { path, query, headers, open, keepalive, close } = voice;
+    const { begin, text, flush, end, after, cancel } = voice;
+    const sent = { begin, text, flush, end, after, cancel };
+    refuseSecrets({ path, query, headers, open, keepalive, close, ...sent }, context);
+  })
   .describe('A voice behind a websocket.');
 export type VoiceDescription = z.output<typeof voiceDescription>;
 
@@ -206,6 +236,9 @@ export const requestVoiceDescription = z
     }),
     errors: z.array(reportedError).max(READINGS_MAX).default([]),
   })
+  .superRefine(({ path, query, headers, body }, context) =>
+    refuseSecrets({ path, query, headers, body }, context),
+  )
   .describe('A voice whose sentences are HTTP requests.');
 export type RequestVoiceDescription = z.output<typeof requestVoiceDescription>;
 

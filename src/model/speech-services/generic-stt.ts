@@ -1,6 +1,7 @@
 // Recognisers behind protocols that many programs speak: of one's own, or of a service. One schema per provider.
 
 import { z } from 'zod';
+import { serviceAddress } from './service-address.ts';
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the server names it.');
@@ -8,7 +9,7 @@ const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the se
 const vosk = z
   .object({
     provider: z.literal('vosk'),
-    base_url: z.url({ protocol: /^wss?$/ }).default('ws://localhost:2700'),
+    base_url: serviceAddress(/^wss?$/).default('ws://localhost:2700'),
     api_key: secretKey.optional().describe('Sent as a Bearer token, for a proxy that checks it.'),
     model: z
       .string()
@@ -28,7 +29,7 @@ export type VoskSettings = z.output<typeof vosk>;
 const wyoming = z
   .object({
     provider: z.literal('wyoming'),
-    base_url: z.url({ protocol: /^tcp$/ }).default('tcp://localhost:10300'),
+    base_url: serviceAddress(/^tcp$/).default('tcp://localhost:10300'),
     model: z.string().min(1).max(200).optional().describe("The server's default if not set."),
     language: language.optional(),
     streaming: z
@@ -43,7 +44,7 @@ const wyoming = z
 
 export type WyomingSttSettings = z.output<typeof wyoming>;
 
-const httpUrl = z.url({ protocol: /^https?$/ });
+const httpUrl = serviceAddress(/^https?$/);
 const model = z.string().trim().min(1).max(200).meta({ allow_custom_input: true });
 const prompt = z
   .string()

@@ -1,6 +1,7 @@
 // Voices behind protocols that many programs speak: of one's own, or of a service. One schema per provider.
 
 import { z } from 'zod';
+import { serviceAddress } from './service-address.ts';
 
 const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the server names it.');
 const voice = z.string().trim().min(1).max(200);
@@ -8,7 +9,7 @@ const voice = z.string().trim().min(1).max(200);
 const wyoming = z
   .object({
     provider: z.literal('wyoming'),
-    base_url: z.url({ protocol: /^tcp$/ }).default('tcp://localhost:10200'),
+    base_url: serviceAddress(/^tcp$/).default('tcp://localhost:10200'),
     voice: voice
       .optional()
       .describe("A voice of the server: en_US-lessac-medium. Default: the server's."),
@@ -27,7 +28,7 @@ const wyoming = z
 export type WyomingTtsSettings = z.output<typeof wyoming>;
 
 const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
-const httpUrl = z.url({ protocol: /^https?$/ });
+const httpUrl = serviceAddress(/^https?$/);
 const model = z.string().trim().min(1).max(200).meta({ allow_custom_input: true });
 const speed = z.number().min(0.25).max(4).optional();
 

@@ -3,6 +3,7 @@
 // has none, `temperature` and `extra_body` are ours. Source: contract §10.4.
 
 import { z } from 'zod';
+import { serviceAddress } from './service-address.ts';
 
 export const OPENAI_URL = 'https://api.openai.com/v1';
 /** Answers without reasoning, and is not announced to end (retirements.ts). */
@@ -30,8 +31,7 @@ function model(usual: string, examples: readonly string[]) {
 }
 
 function baseUrl(usual: string) {
-  return z
-    .url({ protocol: /^https?$/ })
+  return serviceAddress(/^https?$/)
     .default(usual)
     .describe('Up to and including the version.');
 }
@@ -67,9 +67,7 @@ const azure = z
   .object({
     provider: z.literal('azure'),
     api_key: apiKey,
-    endpoint: z
-      .url({ protocol: /^https?$/ })
-      .describe("The resource's own address, without a path."),
+    endpoint: serviceAddress(/^https?$/).describe("The resource's own address, without a path."),
     model: model(OPENAI_MODEL, ['gpt-5.4']).describe('The name of the deployment.'),
     ...ours,
   })
@@ -322,7 +320,7 @@ const llamaCpp = local('llama_cpp', {
 const openaiCompatible = z
   .object({
     provider: z.literal('openai_compatible'),
-    base_url: z.url({ protocol: /^https?$/ }).describe('Up to and including the version.'),
+    base_url: serviceAddress(/^https?$/).describe('Up to and including the version.'),
     api_key: optionalKey,
     model: z.string().trim().min(1).max(NAME_CHARACTERS_MAX),
     ...ours,

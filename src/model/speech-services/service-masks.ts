@@ -111,9 +111,10 @@ function mapTexts(value: unknown, by: (text: string) => string): unknown {
 function mapSecrets(value: unknown, by: (secret: unknown, name: string) => unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => mapSecrets(each, by));
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([name, each]) => [
-    name,
-    isServiceSecret(name) ? by(each, name) : mapSecrets(each, by),
-  ]);
+  const entries = Object.entries(value).map(([name, each]) => {
+    // The description of a service names its keys (`api_key: '{key}'`) and has none.
+    if (name === 'description') return [name, each];
+    return [name, isServiceSecret(name) ? by(each, name) : mapSecrets(each, by)];
+  });
   return Object.fromEntries(entries);
 }

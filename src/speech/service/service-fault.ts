@@ -133,11 +133,16 @@ export function faultKindOfError(error: unknown): FaultKind {
 
 /** One line without the secrets; keys are long, shorter text could be a word. */
 export function redacted(text: string, secrets: readonly string[]): string {
-  let clean = text.slice(0, 4 * DETAIL_CHARACTERS_MAX);
+  // A secret that begins within what is kept is whole in what is searched.
+  const longest = Math.max(0, ...secrets.flatMap(formsOf).map(({ length }) => length));
+  const searched = 4 * DETAIL_CHARACTERS_MAX + longest;
+  let clean = text.slice(0, searched);
   for (const secret of secrets) {
     if (secret.length < 4) continue;
     for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[redacted]');
   }
+  // What was cut may have cut a secret: its begin is at the end, wherever that is after the others are gone.
+  if (text.length > searched) clean = clean.slice(0, Math.max(0, clean.length - longest));
   // Control characters would break lines of logs.
   return clean
     .replace(/\p{Cc}+/gu, ' ')

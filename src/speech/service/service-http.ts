@@ -52,6 +52,8 @@ const keepAliveTimeout = 60_000;
 const CONNECTIONS_MAX = 256;
 const ERROR_BYTES_MAX = 65_536;
 const PREPARE_MS_MAX = 5_000;
+/** Redirects are not followed: a key is for the address that was configured. */
+const REDIRECTED = 'it redirects: the address must be the final one';
 
 export class ServiceHttp {
   readonly #options: ServiceHttpOptions;
@@ -78,7 +80,7 @@ export class ServiceHttp {
     this.#fresh = new Agent({ connections: CONNECTIONS_MAX, pipelining: 0, connect });
   }
 
-  /** Rejects with a ServiceFault for a status of 400 and above and for a connection that fails, with the signal's
+  /** Rejects with a ServiceFault for a status of 300 and above and for a connection that fails, with the signal's
    *  reason when aborted. */
   request(request: ServiceRequest): Promise<ServiceAnswer> {
     return this.#request(request, this.#options.isCounted !== false);
@@ -115,6 +117,10 @@ export class ServiceHttp {
       });
       deadline.cancel();
       if (response.statusCode >= 400) throw await this.#refusal(response, faultOf);
+      if (response.statusCode >= 300) {
+        response.body.on('error', () => undefined).destroy();
+        throw faultOf('request', REDIRECTED, { status: response.statusCode });
+      }
       return this.#answer(response, failed, done);
     } catch (error) {
       deadline.cancel();

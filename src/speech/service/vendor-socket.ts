@@ -11,6 +11,7 @@ import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { PingWatchdog } from '../../std/ping-watchdog.ts';
 import { SlidingDeadline } from '../../std/sliding-deadline.ts';
+import { ReceiveLimit, receiveLimitsOf } from './receive-limit.ts';
 import {
   type FaultDetails,
   type FaultKind,
@@ -62,8 +63,6 @@ export interface VendorSocketListener {
 const READY_MS = 2_500;
 /** A connection opened ahead answers the upgrade within this time, or a fresh one is tried. */
 const WARM_MS_MAX = 1_000;
-/** Audio in base64 inside JSON comes in messages of megabytes from some services. */
-const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Sends that wait for the ready message: 15 s of audio at 16 kHz. */
 const WAITING_BYTES_MAX = 512 * 1024;
 /** Bytes that the peer does not read: 15 s of audio. */
@@ -86,11 +85,13 @@ export class VendorSocket {
   #keepalive: SlidingDeadline | undefined;
   #answer: Timer | undefined;
   #pings: PingWatchdog | undefined;
+  readonly #received: ReceiveLimit;
 
   /** Never throws: a fault comes after this has returned. */
   constructor(options: VendorSocketOptions) {
     this.#options = options;
-    const { clock, readyMsMax = READY_MS } = options;
+    const { clock, job, readyMsMax = READY_MS } = options;
+    this.#received = new ReceiveLimit(clock, receiveLimitsOf(job));
     this.#connect(true);
     this.#deadline = clock.after(readyMsMax, () => this.fail('timeout', 'not ready in time'));
   }
@@ -160,7 +161,7 @@ export class VendorSocket {
       ready = taken;
       socket = new WebSocket(url, {
         headers: headers ?? {},
-        maxPayload: MESSAGE_BYTES_MAX,
+        maxPayload: receiveLimitsOf(this.#options.job).messageBytesMax,
         perMessageDeflate: false,
         // Messages are JSON, which is checked when it is read.
         skipUTF8Validation: true,
@@ -262,6 +263,10 @@ export class VendorSocket {
   #message(data: Buffer, isBinary: boolean): void {
     if (this.#state === 'closed') return;
     this.expectNothing();
+    if (!this.#received.take(data.length)) {
+      this.fail('protocol', 'more messages than a service has');
+      return;
+    }
     const { listener, isReadyMessage } = this.#options;
     if (isBinary) {
       listener.onBinary?.(data);

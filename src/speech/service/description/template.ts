@@ -41,6 +41,11 @@ function filledText(text: string, values: DescriptionValues): unknown {
   return isWhole ? whole : undefined;
 }
 
+/** The keys among the values. */
+export function secretsOf({ key, secret }: DescriptionValues): string[] {
+  return [key, secret].filter((each): each is string => typeof each === 'string' && each !== '');
+}
+
 /** A message as it is sent: JSON of an object, or the text itself. */
 export function messageOf(template: MessageTemplate, values: DescriptionValues): string {
   const value = filled(template, values);
@@ -70,7 +75,7 @@ export function addressOf(
   values: DescriptionValues,
 ): string {
   const path = of.path.replace(NAME, (_, name: string) => {
-    const value = values[name];
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
     return encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value ?? ''));
   });
   const query = queryOf(of.query, values).toString();

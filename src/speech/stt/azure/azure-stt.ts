@@ -89,7 +89,8 @@ export function createAzureStt(settings: AzureSttSettings, means: ServiceMeans):
       const terms = vocabulary(settings.keyterms ?? [], expectation, PHRASES_MAX);
       const values = { key, model, language, connection: hexId() };
       const wire = wireOf(means, terms);
-      const of = { means, service, model, baseUrl, key, description, values, listener, wire };
+      const secrets = [key];
+      const of = { means, service, model, baseUrl, secrets, description, values, listener, wire };
       return new DescribedRecognizer(of);
     },
     prepare: () => means.warm.prepare(baseUrl.replace(/^http/, 'ws')),

@@ -27,6 +27,10 @@ const FINAL_SHARE = 1.5;
 const FINAL_MS_MIN = 1_000;
 const FINAL_MS_MAX = 2_400;
 
+/** Fixed words that have not gone out, of some seconds. */
+const PIECES_MAX = 500;
+const PIECES_CHARACTERS_MAX = 50_000;
+
 /** How messages are framed where they are no JSON. */
 export interface Wire {
   opening(): string[];
@@ -39,7 +43,8 @@ export interface DescribedOptions {
   service: string;
   model: string;
   baseUrl: string;
-  key: string | undefined;
+  /** Keys among `values`: no fault repeats them. */
+  secrets: readonly string[];
   description: RecognizerDescription;
   values: DescriptionValues;
   listener: RecognizerListener;
@@ -53,6 +58,7 @@ export class DescribedRecognizer implements Recognizer {
   #asking: Timer | undefined;
   /** Fixed words that have not gone out. */
   #pieces: RecognizedWords[] = [];
+  #piecesCharacters = 0;
   #partial: RecognizedWords = NO_WORDS;
   /** The last words that went out: services repeat them as interim words. */
   #lastText = '';
@@ -69,7 +75,8 @@ export class DescribedRecognizer implements Recognizer {
 
   constructor(options: DescribedOptions) {
     this.#options = options;
-    const { means, service, model, key, baseUrl, description, values, listener, wire } = options;
+    const { means, service, model, secrets, baseUrl, description, values, listener, wire } =
+      options;
     const { audio, ready, keepalive, closes, billing } = description;
     this.#owed = new OwedFinals({
       clock: means.clock,
@@ -85,7 +92,7 @@ export class DescribedRecognizer implements Recognizer {
       ...{ means, model, service, listener, billing },
       url: addressOf(baseUrl.replace(/^http/, 'ws'), description, values),
       headers: headersOf(description.headers, values),
-      secrets: key === undefined ? [] : [key],
+      secrets,
       opening: wire?.opening() ?? description.open.map((each) => messageOf(each, values)),
       ...(wire !== undefined && { read: (text: string) => wire.read(text) }),
       format: audio.format,
@@ -177,6 +184,7 @@ export class DescribedRecognizer implements Recognizer {
     }
     const { final, partial, isAnswer } = resultsIn(message, description);
     if (final !== undefined) this.#final(final);
+    if (this.#socket.hasEnded) return;
     if (partial !== undefined) this.#interim(partial);
     const { finalize, tokens } = description;
     const hasAnswer = (finalize?.answer ?? tokens?.answer) !== undefined;
@@ -206,6 +214,11 @@ export class DescribedRecognizer implements Recognizer {
     // What came before is whole words.
     if (this.#isInPieces && isWord && !this.#owed.isDue) this.#give();
     this.#pieces.push(words);
+    this.#piecesCharacters += words.text.length;
+    const isTooMuch = this.#piecesCharacters > PIECES_CHARACTERS_MAX;
+    if (isTooMuch || this.#pieces.length > PIECES_MAX) {
+      this.#socket.fail('protocol', 'words without an end');
+    }
   }
 
   /** Without what was fixed before: a final may come twice. */
@@ -233,6 +246,7 @@ export class DescribedRecognizer implements Recognizer {
   #take(): RecognizedWords {
     const words = this.#joined(this.#pieces);
     this.#pieces = [];
+    this.#piecesCharacters = 0;
     this.#lastText = words.text;
     return words;
   }

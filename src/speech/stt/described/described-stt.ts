@@ -8,6 +8,7 @@ import type {
   DescriptionValues,
   RecognizerDescription,
 } from '../../../model/speech-services/description.ts';
+import { secretsOf } from '../../service/description/template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';
 import type { SpeechToText } from '../stt.ts';
@@ -34,6 +35,7 @@ function create(
   means: ServiceMeans,
 ): SpeechToText {
   const { provider: service, model, base_url: baseUrl, api_key: key } = settings;
+  const secret = 'api_secret' in settings ? settings.api_secret : undefined;
   const language = 'language' in settings ? settings.language : undefined;
   const own = 'keyterms' in settings ? (settings.keyterms ?? []) : [];
   return {
@@ -48,7 +50,7 @@ function create(
     open(expectation, listener) {
       const terms = vocabulary(own, expectation, KEYTERMS_MAX);
       const values: DescriptionValues = {
-        ...{ key, model, language },
+        ...{ key, secret, model, language },
         // The services detect it where it is not given.
         known_language: ['auto', 'multi', 'unknown'].includes(language ?? 'auto')
           ? undefined
@@ -56,7 +58,8 @@ function create(
         terms: terms.length === 0 ? undefined : terms,
         audio: undefined,
       };
-      const of = { means, service, model, baseUrl, key, description, values, listener };
+      const secrets = secretsOf(values);
+      const of = { means, service, model, baseUrl, secrets, description, values, listener };
       return new DescribedRecognizer(of);
     },
     prepare: () => means.warm.prepare(baseUrl.replace(/^http/, 'ws')),

@@ -176,6 +176,7 @@ export class AuraConnection implements PooledConnection {
     active.activeAt = this.#clock.monotonicMs();
     active.firstAudioAt ??= active.activeAt;
     active.utterance.audio(bytes);
+    if (active.utterance.isOver && this.#active === active) this.#giveUp();
   }
 
   #message(text: string): void {

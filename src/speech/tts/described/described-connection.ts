@@ -171,6 +171,7 @@ export class DescribedConnection implements PooledConnection {
     if (active === undefined) return;
     active.activeAt = this.#options.clock.monotonicMs();
     active.utterance.audio(bytes);
+    if (active.utterance.isOver && this.#active === active) this.#giveUp();
   }
 
   #message(text: string): void {
@@ -208,6 +209,7 @@ export class DescribedConnection implements PooledConnection {
       const fromMs = words.from === 'text' ? active.fromMs : 0;
       active.utterance.words(wordsIn(message, words, fromMs));
     }
+    if (active.utterance.isOver && this.#active === active) this.#giveUp();
     if (this.#active === active && matches(message, done.when)) this.#confirmed(active);
   }
 

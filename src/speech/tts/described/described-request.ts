@@ -16,6 +16,7 @@ import {
   filled,
   headersOf,
   matches,
+  secretsOf,
   textAt,
 } from '../../service/description/template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
@@ -24,6 +25,7 @@ import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
 import { SpeechBody } from '../openai-compatible/speech-body.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 import type { TextToSpeech } from '../tts.ts';
+import { EventLines } from './event-lines.ts';
 import { requestPresetOf } from './request-presets.ts';
 
 /** A minute of audio in hex. */
@@ -46,13 +48,14 @@ function create(
   means: ServiceMeans,
 ): TextToSpeech {
   const { provider: service, model, base_url: baseUrl, api_key: key } = settings;
-  const secrets = key === undefined ? [] : [key];
   const valuesOf = (text: string, voice = settings.voice): DescriptionValues => ({
     ...{ language: undefined, speed: undefined },
     ...settings,
     ...{ description: undefined, key, voice, text, voice_number: Number(voice) || voice },
+    secret: 'api_secret' in settings ? settings.api_secret : undefined,
   });
   const common = valuesOf('');
+  const secrets = secretsOf(common);
   return createHttpSpeech({
     ...{ service, model, secrets, means },
     prepare: { url: new URL(baseUrl).origin, headers: headersOf(description.headers, common) },
@@ -90,7 +93,7 @@ function decoderOf(
     if (skip !== undefined && matches(message, skip)) return new Int16Array();
     return samples.push(Buffer.from(textAt(message, path) ?? '', encoding));
   };
-  return where === 'json' ? wholeJson(take, samples) : eventLines(take, samples);
+  return where === 'json' ? wholeJson(take, samples) : eventsOf(take, samples);
 }
 
 function samplesOf({ audio: { format } }: RequestVoiceDescription): SpeechBytes {
@@ -117,24 +120,15 @@ function wholeJson(take: (message: unknown) => Int16Array, samples: SpeechBytes)
   };
 }
 
-/** Server-sent events, of which the data alone counts. An error may come as plain JSON instead. */
-function eventLines(take: (message: unknown) => Int16Array, samples: SpeechBytes): SpeechBytes {
-  let rest = '';
-  const line = (text: string): Int16Array => {
-    const data = text.replace(/^data:\s*/, '').trim();
-    const message = data.startsWith('{') ? parseJson(data) : undefined;
+function eventsOf(take: (message: unknown) => Int16Array, samples: SpeechBytes): SpeechBytes {
+  const lines = new EventLines(ANSWER_BYTES_MAX);
+  const spoken = (data: string): Int16Array => {
+    const message = parseJson(data);
     return message === undefined ? new Int16Array() : take(message);
   };
   return {
-    push(chunk) {
-      // Audio is ASCII here: a cut character is one of an error's words.
-      rest += chunk.toString();
-      if (rest.length > ANSWER_BYTES_MAX) throw new RangeError('an event is too long');
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      return joined(lines.map(line));
-    },
-    end: () => joined([line(rest), samples.end()]),
+    push: (chunk) => joined(lines.push(chunk).map(spoken)),
+    end: () => joined([...lines.end().map(spoken), samples.end()]),
   };
 }
 

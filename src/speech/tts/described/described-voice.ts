@@ -9,7 +9,13 @@ import type {
   VoiceDescription,
 } from '../../../model/speech-services/description.ts';
 import { parseJson } from '../../../std/json.ts';
-import { addressOf, headersOf, matches, messageOf } from '../../service/description/template.ts';
+import {
+  addressOf,
+  headersOf,
+  matches,
+  messageOf,
+  secretsOf,
+} from '../../service/description/template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';
 import type { TextToSpeech } from '../tts.ts';
@@ -40,6 +46,7 @@ function create(
     ...Object.fromEntries(OPTIONS.map((name) => [name, undefined])),
     ...settings,
     ...{ description: undefined, key, voice },
+    secret: 'api_secret' in settings ? settings.api_secret : undefined,
   });
   // The voice is in the address or in the first message: a connection has one.
   const pools = new VoicePools<DescribedConnection>({
@@ -60,7 +67,7 @@ function create(
           ...{ job: 'tts', service, egress: means.egress, warm: means.warm },
           url: url.slice(0, url.indexOf('#')),
           headers: headersOf(description.headers, values),
-          secrets: key === undefined ? [] : [key],
+          secrets: secretsOf(values),
           readyMsMax: READY_MS_MAX,
           opening: description.open.map((each) => messageOf(each, values)),
           ...(ready !== undefined && {

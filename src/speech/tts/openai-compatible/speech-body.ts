@@ -5,8 +5,8 @@
 import { RESAMPLED_RATES } from '../../../audio/resample/resampler.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 
-/** Before the samples: a format and a comment. */
-const HEADER_BYTES_MAX = 64 * 1024;
+/** Before the samples: a format and a comment. It is read again with each chunk that comes before them. */
+const HEADER_BYTES_MAX = 16 * 1024;
 const RIFF_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
 const FORMAT_PCM = 1;

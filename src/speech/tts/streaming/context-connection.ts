@@ -237,10 +237,12 @@ export class ContextConnection implements PooledConnection {
     const { utterance, messages } = context;
     if (utterance.isOver) return;
     if (words !== undefined) utterance.words(words);
-    if (audio === undefined || audio.length === 0) return;
-    const isFirst = !utterance.hasAudio;
-    utterance.audio(audio);
-    if (utterance.isOver) return;
+    const hasSound = audio !== undefined && audio.length > 0;
+    const isFirst = hasSound && !utterance.hasAudio;
+    if (hasSound) utterance.audio(audio);
+    // It failed, or its listener has cancelled it.
+    if (utterance.isOver && context.state !== 'cancelled') this.#giveUp(context);
+    if (utterance.isOver || !hasSound) return;
     context.activeAt = this.#clock.monotonicMs();
     if (!isFirst) return;
     context.timer?.cancel();

@@ -8,6 +8,12 @@ import { type FaultDetails, type FaultKind, ServiceFault } from '../../service/s
 import { SpeechDecoder, type TtsAudioFormat } from '../speech-decoder.ts';
 import type { UtteranceListener, WordTiming } from '../tts.ts';
 
+/** Audio for each character of the text, and beside it: the slowest speech is far faster. */
+const MS_PER_CHARACTER_MAX = 1_000;
+const BESIDE_TEXT_MS_MAX = 30_000;
+/** Words with times: an hour of speech. */
+const WORDS_MAX = 10_000;
+
 export interface ServiceUtteranceOptions {
   /** As in the configuration: `elevenlabs`. */
   service: string;
@@ -21,6 +27,8 @@ export class ServiceUtterance {
   readonly #options: ServiceUtteranceOptions;
   readonly #decoder: SpeechDecoder;
   #samples = 0;
+  #characters = 0;
+  #words = 0;
   #firstTextAt: number | undefined;
   #isOver = false;
 
@@ -47,6 +55,7 @@ export class ServiceUtterance {
     const { service, model, clock, listener } = this.#options;
     this.#firstTextAt ??= clock.monotonicMs();
     const amount = text.trim().length;
+    this.#characters += amount;
     listener.onUsage?.({
       job: 'tts',
       service,
@@ -57,17 +66,25 @@ export class ServiceUtterance {
     });
   }
 
+  /** Far more audio than the text can have is a fault: `isOver` is true afterwards. */
   audio(bytes: Uint8Array): void {
     if (this.#isOver) return;
     const samples = this.#decoder.decode(bytes);
     if (samples.length === 0) return;
     if (this.#samples === 0) this.#observe('ok');
     this.#samples += samples.length;
+    if (this.audioMs > this.#characters * MS_PER_CHARACTER_MAX + BESIDE_TEXT_MS_MAX) {
+      this.fault('protocol', 'speech without an end');
+      return;
+    }
     this.#options.listener.onAudio(samples);
   }
 
   words(words: readonly WordTiming[]): void {
-    if (!this.#isOver && words.length > 0) this.#options.listener.onWords(words);
+    if (this.#isOver || words.length === 0) return;
+    this.#words += words.length;
+    if (this.#words > WORDS_MAX) this.fault('protocol', 'words without an end');
+    else this.#options.listener.onWords(words);
   }
 
   /** The service has sent everything. Without any audio for its text that is a fault: services whose account is used

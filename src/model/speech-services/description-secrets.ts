@@ -1,0 +1,42 @@
+// Keys that stand in a description itself. A description is stored and shown as it is: only `api_key` and `api_secret`
+// are sealed and masked, and the description names them.
+
+import { isObject } from '../../std/json.ts';
+
+/** Fields, headers and parameters whose value is a credential. */
+const CREDENTIAL_NAME =
+  /^(.*[-_])?(api-?key|apikey|key|token|secret|password|passwd|pwd|auth|authorization|credentials?|signature|sig|cookie|jwt|bearer)$/i;
+/** Beginnings of keys that their services give, and of headers with one. */
+const KEY_LIKE =
+  /\b(sk-[\w-]{8}|(sk|gsk|hf|xai|dg|pk)_\w{12}|xai-\w{12}|AIza[\w-]{20}|eyJ[\w-]{10,}\.)|^(Bearer|Token|Basic|Key|ApiKey)\s+[^\s{]/i;
+const NAMED = /\{(key|api_key|secret|api_secret)\}/;
+
+export const SECRET_IN_DESCRIPTION =
+  'a key must not stand in a description: put it into api_key (or a second one into api_secret) and write {key} (or {secret}) here';
+
+/** Where a credential is written out, as a path; undefined: nowhere. `parts`: the templates of a description. */
+export function secretPlaceIn(parts: Readonly<Record<string, unknown>>): string[] | undefined {
+  for (const [name, part] of Object.entries(parts)) {
+    const place = placeIn(part, [name]);
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+function placeIn(value: unknown, path: string[]): string[] | undefined {
+  if (typeof value === 'string') return isWrittenOut(value, path.at(-1) ?? '') ? path : undefined;
+  const entries = Array.isArray(value)
+    ? value.map((each, nth): [string, unknown] => [String(nth), each])
+    : Object.entries(isObject(value) ? value : {});
+  for (const [name, each] of entries) {
+    const place = placeIn(each, [...path, name]);
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+/** Templates have at most 8,000 characters, and the expressions here are tried once at each of them. */
+function isWrittenOut(text: string, name: string): boolean {
+  if (KEY_LIKE.test(text)) return true;
+  return text !== '' && CREDENTIAL_NAME.test(name) && !NAMED.test(text) && !/^\{\w+\}$/.test(text);
+}
