@@ -89,7 +89,7 @@ describe('every operation that wants a key', () => {
     }
   });
 
-  it("knows nothing of another organization's rows", async () => {
+  it('finds no rows of another organization', async () => {
     for (const operation of operations) {
       const { operationId } = operation;
       const answer = await ask(operation, stranger.apiKey);

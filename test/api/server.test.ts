@@ -56,7 +56,7 @@ describe('every request', () => {
   });
 
   it.each(['text/plain', 'application/xml'])(
-    'with a body of type %s is told that it is no object',
+    'with a body of type %s is refused, since it is no object',
     async (type) => {
       const { status, body } = await call('POST', '/api/v1/user/api-keys', {
         body: '{"name":"a"}',
@@ -360,7 +360,7 @@ describe('the service', () => {
 });
 
 describe('a server that closes', () => {
-  it('lets a request that is under way finish', async () => {
+  it('finishes a request that is under way', async () => {
     const api = await buildServer(served.deps);
     const url = await api.listen({ host: '127.0.0.1', port: 0 });
     served.callService.hold();
@@ -376,7 +376,7 @@ describe('a server that closes', () => {
   });
 });
 
-describe('where pages of named origins are let in', () => {
+describe('where pages of named origins are allowed', () => {
   const listed = withApi(() => ({ corsOrigins: ['https://app.example.com'] }));
   const from = (origin: string) =>
     listed.call('GET', '/api/v1/user/api-keys', { key: null, headers: { origin } });

@@ -41,7 +41,7 @@ describe('comfort noise', () => {
     );
   });
 
-  it('is -66 dBFS unless told', () => {
+  it('is -66 dBFS by default', () => {
     expect(levelDbfs(taken(comfortNoise({ seed: 9 }), 500))).toBeCloseTo(-66, 0);
   });
 

@@ -58,7 +58,7 @@ describe('readWav', () => {
     });
   });
 
-  it('reads µ-law as ffmpeg writes it, past chunks it does not know', () => {
+  it('reads µ-law as ffmpeg writes it, and skips unknown chunks', () => {
     expect(readWav(ffmpegUlaw)).toEqual({
       rateHz: 8_000,
       channels: 1,
@@ -117,7 +117,7 @@ describe('readWav', () => {
     expect(readWav(bytes)).toEqual({ rateHz: 16_000, channels: 1, samples: Int16Array.of(5, 6) });
   });
 
-  it('reads a stream whose header promises more than there is', () => {
+  it('reads a stream whose header declares more than there is', () => {
     const bytes = file([7, 8, 9]);
     bytes.writeUInt32LE(0xffff_ffff, 40);
     expect([...readWav(bytes).samples]).toEqual([7, 8, 9]);

@@ -68,7 +68,7 @@ describe('the comparison of two results', () => {
     expect(kindOf('listen', 1)).not.toBe(kindOf('talk', 1));
   });
 
-  it('tells of another machine', () => {
+  it('reports another machine', () => {
     const here = reportOf({}, { cpu: 'A', cores: 2 });
     const there = reportOf({}, { cpu: 'B', cores: 2 });
     expect(machineDifferences(here, there)).toEqual(['cpu: A, then B']);

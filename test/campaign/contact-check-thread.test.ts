@@ -41,7 +41,7 @@ describe('the check of a contact file', () => {
     expect((error as Error).message).toMatch(/'name' is empty in rows: 5002/);
   });
 
-  it('is refused as busy when its thread dies or takes too long', async () => {
+  it('is refused as busy when its thread ends or takes too long', async () => {
     const died = checkContacts(file(5_000), rules, { clock, entry: dying });
     await expect(died).rejects.toMatchObject({ code: 'API_BUSY' });
     const fake = new FakeClock();

@@ -151,7 +151,7 @@ describe('a number in a contact file', () => {
     }
   });
 
-  it('stands in one row only, however it is written', async () => {
+  it('is in one row only, in every notation', async () => {
     const text = 'phone_number\n+14155550100\n+14155550101\n+1 415 555 0100\n+1-415-555-0100\n';
     expect(await problems(text)).toBe('Duplicate phone numbers found in rows: 4, 5');
   });

@@ -110,7 +110,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
     expect(await get(lost)).toMatchObject({ state: 'failed', sourceSync: 'failed' });
   });
 
-  it('fails if its file is somebody else’s, which is not read', async () => {
+  it('fails if its file belongs to another organization, and does not read it', async () => {
     const { id } = await harness.create({ sourceId: 'campaigns/999999/a.csv' });
     await test.store.files.write(
       'campaigns/999999/a.csv',
@@ -121,7 +121,7 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
     expect(await get(id)).toMatchObject({ state: 'failed', sourceError: 'Access denied' });
   });
 
-  it('is read anew after a kill at any batch, and has every row once', async () => {
+  it('is read again after a kill at any batch, and has every row once', async () => {
     const id = await started(list(1_600));
     for (const batches of [0, 1, 2, 3]) {
       let left = batches;

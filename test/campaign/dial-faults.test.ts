@@ -207,7 +207,7 @@ describe('a contact whose dials place no call', () => {
 });
 
 describe('where the provider shows no list of calls', () => {
-  it('the fate of a failed dial is unknown, it is never sent again, and a redial calls the contact', async () => {
+  it('the result of a failed dial is unknown, it is never sent again, and a redial calls the contact', async () => {
     at.provider.onDial = () => 'broken';
     at.provider.listFault = { status: 403, body: {} };
     await at.begin(1);

@@ -97,14 +97,14 @@ afterEach(async () => {
   await stopping;
 });
 
-describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
+describe(`a poll of ${CAMPAIGNS} running campaigns`, () => {
   it('takes a handful of statements while no contact is due', async () => {
     await nobodyIsDue();
     await costOf(start); // It looks at every breaker once.
     expect(await costOf(next)).toBeLessThanOrEqual(10);
   });
 
-  it('takes two more while somebody is due but the organization has no free call', async () => {
+  it('takes two more statements while a contact is due but the organization has no free call', async () => {
     await held.harness.at.sql('update organizations set concurrent_call_limit = 0');
     await costOf(start);
     expect(await costOf(next)).toBeLessThanOrEqual(12);
@@ -117,7 +117,7 @@ describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
     expect(await costOf(next)).toBeLessThanOrEqual(12);
   });
 
-  it('claims for each that has somebody due, and asks for limits and free calls once', async () => {
+  it('claims for each campaign with a due contact, and reads limits and free calls once', async () => {
     const { store, sql } = held.harness.at;
     const asked = [
       vi.spyOn(store.accounts, 'concurrentCallLimit'),
@@ -134,7 +134,7 @@ describe(`a look at ${CAMPAIGNS} running campaigns`, () => {
     expect(await held.harness.at.sql('select id from campaign_attempts')).toHaveLength(3);
   });
 
-  it('looks at the breaker of those campaigns alone of which an attempt was settled', async () => {
+  it('checks the breaker of only those campaigns of which an attempt was settled', async () => {
     const { store, sql } = held.harness.at;
     const outcomes = vi.spyOn(store.contacts, 'recentOutcomes');
     await nobodyIsDue();

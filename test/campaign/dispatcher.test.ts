@@ -264,7 +264,7 @@ describe('after a stop in the middle of a dial', () => {
     });
   }
 
-  it('a call that the provider knows is ended and made again', async () => {
+  it('a call that is known to the provider is ended and made again', async () => {
     await stranded(undefined);
     fate = async () => 'canceled';
     await dispatcher.start();
@@ -476,7 +476,7 @@ async function secondCampaign(): Promise<string> {
   return id;
 }
 
-it('however often it is woken, it looks every 50 ms at most', async () => {
+it('polls every 50 ms at most, for any number of wake-ups', async () => {
   let looks = 0;
   const running: typeof test.store.contacts.running = async () => {
     looks += 1;

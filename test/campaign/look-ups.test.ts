@@ -111,7 +111,7 @@ describe('that a provider has no call', () => {
     expect(asked).toBe(8);
   });
 
-  it('is reported anew once a call is known', async () => {
+  it('is reported again once a call is known', async () => {
     expect(await looksFor(62_000)).toBe('not-there');
     answer = async () => 'busy';
     const known = runOf({ providerCallId: 'CA1' });

@@ -111,7 +111,7 @@ describe('the files for Asterisk', () => {
     });
   });
 
-  it('the dialplan hands calls to the application, and goes on when nobody is connected', () => {
+  it('the dialplan passes calls to the application, and continues when it is not connected', () => {
     const text = adminPlan({ ...wishes, numbers: ['8000', '+15550100'] }).files.at(-1)?.text ?? '';
     expect(text).toContain(`exten => 8000,1,Stasis(patchbay_0123456789ab,inbound,\${EXTEN})`);
     expect(text).toContain('exten => +15550100,1,Stasis(');

@@ -135,7 +135,7 @@ describe('patchbay asterisk config', () => {
     expect(out).not.toContain('STASIS_APP_NAME');
   });
 
-  it('says which password it does not know', async () => {
+  it('names the unknown password', async () => {
     answers[`GET ${path}`] = { status: 200, body: { provider: 'ari', credentials } };
     const { out } = await run(`asterisk config --url ${url} --config 7 --key k`);
     expect(out).toContain('password = THE_PASSWORD_OF_THE_CONFIGURATION');

@@ -15,7 +15,7 @@ function two() {
 }
 
 describe('a request between processes', () => {
-  it('is answered by whoever knows its topic', async () => {
+  it('is answered by the handler of its topic', async () => {
     const { one, other } = two();
     other.onRequest('double', async (body) => Number(body) * 2);
     expect(await one.request(1, 'double', 21, 1_000)).toBe(42);
@@ -93,7 +93,7 @@ describe('a note between processes', () => {
     expect(taken).toEqual([[{ bytes: expect.anything() }, 0]]);
   });
 
-  it('that its taker refuses is logged, and its socket closed; the process lives on', () => {
+  it('that its receiver refuses is logged, and its socket closed; the process continues', () => {
     const { one, other, lines } = two();
     other.onNotification('news', () => {
       throw new Error('not as expected');

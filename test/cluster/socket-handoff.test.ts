@@ -64,7 +64,7 @@ describe('a media socket that was handed over', () => {
     for (const ws of opened) ws.terminate();
   });
 
-  it('is closed if what was asked cannot be read, and the other process knows', async () => {
+  it('is closed if the request cannot be read, and the other process is informed', async () => {
     const { front, second } = three();
     acceptHandedOffSocket(second, () => expect.unreachable());
     const socket = new Socket();

@@ -151,7 +151,7 @@ describe('the call workers', () => {
     });
   });
 
-  it('start, place, look up and examine as they are asked to', async () => {
+  it('start, place, look up and examine on request', async () => {
     const { others } = startWorkers();
     const two = others.byNode('host:/data#2');
     const byClient = {

@@ -72,7 +72,7 @@ describe('several workers', () => {
     expect(lines().filter(({ msg }) => msg === 'a worker died')).toHaveLength(1);
   }, 60_000);
 
-  it('hand sockets over', async () => {
+  it('pass sockets to one another', async () => {
     supervised(2);
     await supervisor.start(EPOCH);
     const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
@@ -296,7 +296,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it('a process knows its number by its arguments', () => {
+it('a process takes its number from its arguments', () => {
   supervised(1);
   expect(processIn(['node', 'main.js', 'worker', '2'])).toBe(2);
   expect(processIn(['node', 'main.js', 'api'])).toBe(API);

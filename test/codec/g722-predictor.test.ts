@@ -23,14 +23,14 @@ describe('the adaptive predictor of G.722', () => {
     expect(predictor.prediction).toBe(0);
   });
 
-  it('learns a tone: what it misses of it becomes a small part', () => {
+  it('adapts to a tone: its prediction error becomes small', () => {
     const predictor = new AdaptivePredictor();
     const atFirst = errorOf(predictor, tone.slice(0, 100));
     const later = errorOf(predictor, tone.slice(700));
     expect(later).toBeLessThan(atFirst / 10);
   });
 
-  it('stays within 16 bits whatever it is told', () => {
+  it('stays within 16 bits for any input', () => {
     const differences = fc.array(fc.integer({ min: -32_768, max: 32_767 }), { maxLength: 500 });
     fc.assert(
       fc.property(differences, (told) => {

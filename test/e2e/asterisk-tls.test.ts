@@ -60,7 +60,7 @@ async function configure(name: string, facts: CertificateFacts): Promise<string>
   });
 }
 
-it('a call is held over https and wss with a certificate of an authority that the gateway was told of', async () => {
+it('a call is held over https and wss with a certificate of an authority from the settings', async () => {
   const configuration = await configure('good', { names: ['localhost'], authority });
   const agent = await api.createWorkflow(inbound.agentName, inbound.definition);
   await api.addNumber(configuration, { address: '8000', inbound_workflow_id: agent.id });

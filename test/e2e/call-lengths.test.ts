@@ -80,7 +80,7 @@ it('calls of a gateway that is killed and started again later were as long as un
   expectLength(await ended(call), length, LOST_S_MAX);
 }, 240_000);
 
-it('callers who leave while the gateway stands still were there until then', async () => {
+it('callers who leave while the gateway is suspended count until then', async () => {
   const calls = await talk(2);
   process.kill(workerPid(), 'SIGSTOP');
   await pause(500);

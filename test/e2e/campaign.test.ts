@@ -8,7 +8,7 @@ import { drawLot } from '../trial/fate.ts';
 const CONTACTS = 30;
 const LIMIT_MS = 150_000;
 
-it('loses no contact, rings nobody twice at a time and counts right, though it is killed', async () => {
+it('loses no contact, never calls a contact twice at a time and counts right, though it is killed', async () => {
   const report = await campaignTrial({
     contacts: CONTACTS,
     kills: 1,

@@ -183,7 +183,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
     await expectAllLive();
   }, 60_000);
 
-  it('one whose clock is 90 s ahead closes nothing, at its start and when it looks for the dead', async () => {
+  it('one whose clock is 90 s ahead closes nothing, at its start and when it checks for dead nodes', async () => {
     const preload = pathToFileURL('test/e2e/skewed-clock.mjs').href;
     const skewed = { NODE_OPTIONS: `--import ${preload}`, SKEW_MS: String(SKEW_MS) };
     started.push(await Gateway.start(await options('ahead', skewed)));
@@ -194,7 +194,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
   }, 120_000);
 
   it.runIf(n > 1)(
-    'one with its name is refused while its first process stands still',
+    'one with its name is refused while its first process is suspended',
     async () => {
       const name = await nameOfFirst();
       const pid = first.pid ?? 0;
@@ -207,7 +207,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
     60_000,
   );
 
-  it('it is not refused after a kill, waits for nobody, and closes the runs that it left', async () => {
+  it('it is not refused after a kill, starts without a wait, and closes the runs that it left', async () => {
     await first.kill();
     first = await Gateway.start(firstOptions);
     expect(waited(firstOptions.logFile)).toBeLessThan(AT_ONCE_MS_MAX);
@@ -216,7 +216,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
   }, 60_000);
 
   it.runIf(n === 0)(
-    'it ends when it was replaced while it stood still, and says so',
+    'it ends when it was replaced while it was suspended, and logs it',
     async () => {
       const name = await nameOfFirst();
       const pid = first.pid ?? 0;

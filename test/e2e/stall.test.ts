@@ -39,7 +39,7 @@ afterEach(async () => {
   await target?.stop();
 }, 60_000);
 
-it('loses no audio while its process stands still for 500 ms, counts the gaps and is in time again', async () => {
+it('loses no audio while its process is suspended for 500 ms, counts the gaps and is in time again', async () => {
   const { pid = 0 } = target;
   const before = await gapsTold();
   const summary = await after(pid, 500);

@@ -84,7 +84,7 @@ describe.each([
     CALL_MS,
   );
 
-  it('logs nothing that anybody said, and no secret', () => {
+  it('logs no speech and no secret', () => {
     const log = readFileSync(logFile, 'utf8');
     expect(log).toContain('run completed');
     for (const said of [

@@ -108,7 +108,7 @@ it('shares calls out, and outlives each of its workers', async () => {
   });
 }, 300_000);
 
-it('answers an upgrade that nobody takes', async () => {
+it('answers an upgrade of an unknown path', async () => {
   const status = await new Promise((resolve, reject) => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
     const request = get(`${gateway.url}/unknown`, { headers, agent: false });
@@ -119,7 +119,7 @@ it('answers an upgrade that nobody takes', async () => {
   expect(status).toBe(404);
 });
 
-it('kills a worker that stands still, and stops as a whole', async () => {
+it('kills a worker that is suspended, and stops as a whole', async () => {
   const still = pidOf('2');
   process.kill(still, 'SIGSTOP');
   await untilServing(['2'], still);

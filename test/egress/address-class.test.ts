@@ -39,7 +39,7 @@ describe('an address', () => {
     '2001:0:808:808:0:0:5601:5601',
     'no address',
     '',
-  ])('%s is reached by nobody', (address) => {
+  ])('%s is always refused', (address) => {
     expect(addressClass(address)).toBe('never');
   });
 

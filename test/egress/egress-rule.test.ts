@@ -63,7 +63,7 @@ describe('while sign-up is closed, the egress rule', () => {
   });
 
   it.each(['http://10.0.0.5:8088', 'http://127.0.0.1', 'http://[fd00::1]', 'https://8.8.8.8'])(
-    'lets %s pass',
+    'allows %s',
     (url) => {
       expect(refusal(() => closed.check(url))).toBeUndefined();
     },
@@ -103,7 +103,7 @@ describe('while sign-up is open, the egress rule', () => {
     [[], '10.1.2.3', 'crm', false],
     [[], '8.8.8.8', 'dns', true],
     [['crm'], 'no address', 'crm', false],
-  ])('with %j named, lets %s of %s pass: %s', (allowed, address, host, passes) => {
+  ])('with %j named, allows %s of %s: %s', (allowed, address, host, passes) => {
     expect(createEgress({ isSignUpOpen: true, allowed }).allows(address, host)).toBe(passes);
   });
 });

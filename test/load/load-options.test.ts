@@ -18,7 +18,7 @@ describe('the command line of the load tool', () => {
     });
   });
 
-  it('is told by --help, each option in one line with its default', () => {
+  it('prints --help, each option in one line with its default', () => {
     const lines = helpText().split('\n').slice(1);
     const defaults = Object.entries(readCommand([]));
     for (const [name, value] of defaults.filter(([each]) => each !== 'ramp')) {

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { metricsText } from '../../src/metrics/exposition.ts';
 
-it("gives the registry's own text, and lets others have their turn between two metrics", async () => {
+it("gives the registry's own text, and yields to the event loop between two metrics", async () => {
   const registry = new Registry();
   const registers = [registry];
   let turns = 0;

@@ -35,7 +35,7 @@ describe('phrases', () => {
     expect(isStopWord(text)).toBe(false);
   });
 
-  it('hears a goodbye within a sentence', () => {
+  it('finds a goodbye within a sentence', () => {
     expect(isGoodbye('Thank you, good-bye!')).toBe(true);
     expect(isGoodbye('I will buy it')).toBe(false);
   });

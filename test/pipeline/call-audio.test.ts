@@ -173,7 +173,7 @@ describe('an interruption', () => {
     expect(Math.abs(heard.length - heardCharacters)).toBeLessThan(4);
   });
 
-  it('is told before the reports of what it stopped, and those before the turn', async () => {
+  it('is emitted before the reports of what it stopped, and those before the turn', async () => {
     const rig = new CallRig();
     rig.say(LONG);
     rig.say('And one more thing.');
@@ -216,7 +216,7 @@ describe('an interruption', () => {
     expect(rig.reports).toMatchObject([{ heardText: 'Short one and over.', interrupted: false }]);
   });
 
-  it('fades from the loudness that was heard, not from that of the ducked frames in hand', async () => {
+  it('fades from the loudness that was played, not from that of the ducked frames in hand', async () => {
     const rig = new CallRig({ vad: () => hesitantVad });
     rig.say(LONG);
     await rig.run(1_000);
@@ -281,7 +281,7 @@ describe('an interruption', () => {
 });
 
 describe('what is no interruption', () => {
-  it('lets the agent finish after a backchannel word', async () => {
+  it("continues the agent's utterance after a backchannel word", async () => {
     const rig = new CallRig();
     rig.say(LONG);
     await rig.run(1_000);
@@ -293,7 +293,7 @@ describe('what is no interruption', () => {
     expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
   });
 
-  it('lets the agent finish after "I see", whose first word alone might be the beginning of anything', async () => {
+  it('continues the agent’s utterance after "I see", whose first word alone is ambiguous', async () => {
     const rig = new CallRig();
     rig.say(LONG);
     await rig.run(1_000);
@@ -360,7 +360,7 @@ describe('faults', () => {
     );
   });
 
-  it('leaves the keypad when the recogniser dies', async () => {
+  it('leaves the keypad when the recogniser fails', async () => {
     const rig = new CallRig();
     await rig.run(200);
     rig.stt.die();
@@ -372,7 +372,7 @@ describe('faults', () => {
     expect(rig.turns).toEqual(['5']);
   });
 
-  it('keeps a bug that the words of a recogniser meet inside this call', async () => {
+  it("limits an internal fault in a recogniser's result to this call", async () => {
     const rig = new CallRig();
     await rig.voice(200);
     const nonsense = null as unknown as string; // What no service may give.
@@ -380,7 +380,7 @@ describe('faults', () => {
     expect(rig.of('broken')).toHaveLength(1);
   });
 
-  it('keeps what was understood when the recogniser dies in the middle of a turn', async () => {
+  it('keeps what was recognised when the recogniser fails in the middle of a turn', async () => {
     const rig = new CallRig();
     await rig.says('my name is Ada', 600);
     rig.stt.die();

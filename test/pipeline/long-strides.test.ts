@@ -92,7 +92,7 @@ describe('a call in long strides', () => {
     for (const end of ends) end();
   });
 
-  it('knows what has been played meanwhile when it hears, however late that is', async () => {
+  it('has the exact playhead when it analyses audio, with any delay', async () => {
     const stale: number[] = [];
     const inflow = {
       setBatched: () => undefined,

@@ -99,7 +99,7 @@ describe('the media clock', () => {
   });
 
   it.each([20, 40, 80])(
-    'gives nobody two turns at once after a stall, in strides of %d ms',
+    'gives no call two turns at once after a stall, in strides of %d ms',
     (longMs) => {
       const isPatient = (nth: number) => nth % 3 > 0;
       const { clock, media, turns } = calls(50, isPatient);
@@ -121,7 +121,7 @@ describe('the media clock', () => {
   );
 
   it.each([20, 40, 80])(
-    'lets callers wait in line when hearing all takes twice the time there is, in strides of %d ms',
+    'queues callers when analysing all takes twice the time there is, in strides of %d ms',
     (strideMs) => {
       const costs = { hearMs: (2 * strideMs) / 160, speakMs: 0.02 };
       const { clock, media, turns, heard } = calls(160, () => true, costs);
@@ -137,7 +137,7 @@ describe('the media clock', () => {
     },
   );
 
-  it('holds nobody up for long, however many wait to be heard', () => {
+  it('delays no call for long, with any number of callers in the queue', () => {
     const { clock, media } = calls(160, () => true, { hearMs: 1, speakMs: 0.02 });
     media.setLoad(0.9);
     media.setLoad(0.9);
@@ -154,7 +154,7 @@ describe('the media clock', () => {
     expect(Math.max(...gaps)).toBeLessThan(4);
   });
 
-  it('hears each caller of the slowest process again', () => {
+  it('analyses each caller again in the slowest process', () => {
     const { clock, media, heard } = calls(160, () => true, { hearMs: 20, speakMs: 0.02 });
     media.setLoad(0.9);
     media.setLoad(0.9);
@@ -165,7 +165,7 @@ describe('the media clock', () => {
   });
 
   it.each([20, 40, 80])(
-    'lets all send before it hears the first, in strides of %d ms',
+    'sends for all calls before it analyses the first, in strides of %d ms',
     (longMs) => {
       const clock = new FakeClock();
       const media = new MediaClock(clock);
@@ -189,7 +189,7 @@ describe('the media clock', () => {
     },
   );
 
-  it('hears everybody while it keeps up', () => {
+  it('analyses every caller while it keeps up', () => {
     const { clock, media, turns, heard } = calls(160, () => true, { hearMs: 0.2, speakMs: 0.05 });
     media.setLoad(0.9);
     media.setLoad(0.9);

@@ -81,7 +81,7 @@ describe('a caller who interrupts, on 44 lines', () => {
     found.push(...(await bargeIns(voices)));
   }, 60_000);
 
-  it('hears silence 130 ms after the onset in half of the cases, 230 ms in 95 of 100', () => {
+  it('gets silence 130 ms after the onset in half of the cases, 230 ms in 95 of 100', () => {
     const silences = found.map(({ silenceMs }) => silenceMs);
     expect(percentile(silences, 0.5)).toBeLessThanOrEqual(130);
     expect(percentile(silences, 0.95)).toBeLessThanOrEqual(230);
@@ -96,7 +96,7 @@ describe('a caller who interrupts, on 44 lines', () => {
     }
   });
 
-  it('is told the truth about the delay, to three frames, but for onsets that the noise covers', () => {
+  it('gets a delay that is right to three frames, but for onsets that the noise covers', () => {
     const errors = found.map(({ call, silenceMs }) => {
       const told = call.of('interruption')[0]?.facts.silenceMs ?? Number.NaN;
       return Math.abs(told - silenceMs);
@@ -114,7 +114,7 @@ describe('a caller who interrupts, on 44 lines', () => {
     }
   });
 
-  it('hears no click where the agent’s voice is faded', () => {
+  it('gets no click where the agent’s voice is faded', () => {
     const clicks = found.map(({ call, onsetMs, silenceMs }) =>
       clickAt(call, onsetMs + silenceMs - FADE_MS),
     );

@@ -146,7 +146,7 @@ describe('the recording', () => {
     expect(file.lostBytes).toBe(32_000);
   });
 
-  it('holds audio for a disk that stands still for two seconds, and loses none', async () => {
+  it('holds audio for a disk that stalls for two seconds, and loses none', async () => {
     const { file, faults, recorder } = start();
     for (let atMs = 0; atMs < 8_000; atMs += 20) {
       file.hasSpace = atMs < 2_000 || atMs >= 4_000;

@@ -119,7 +119,7 @@ describe('listening', () => {
 
   const quiet = Array(50).fill(0.01);
 
-  it('skips three windows of four that are no louder than the noise, once it knows the noise', () => {
+  it('skips three windows of four that are no louder than the noise, once it has measured the noise', () => {
     const { skipped } = listen(quiet, (nth) => -55 + (nth % 3));
     // The noise is known from 1,000 ms on, and window 31 is the first that ends later.
     expect(skipped).toEqual([31, 32, 33, 35, 36, 37, 39, 40, 41, 43, 44, 45, 47, 48, 49]);
@@ -142,7 +142,7 @@ describe('listening', () => {
     expect(listen(Array(50).fill(0.9), () => -55).skipped).toEqual([]);
   });
 
-  it('hears the first window after a gap', () => {
+  it('analyses the first window after a gap', () => {
     const { listener, skipped } = listen(quiet, () => -55);
     const before = skipped.length;
     const frame = new Int16Array(160);
@@ -151,7 +151,7 @@ describe('listening', () => {
     expect(skipped).toHaveLength(before);
   });
 
-  it('lets speech end when the caller’s audio stays away', () => {
+  it('ends speech when the caller’s audio stops', () => {
     const { listener } = listen([0.9, 0.9], () => -20);
     listener.tick(200);
     expect(listener.voice.state).toBe('speech');
@@ -178,7 +178,7 @@ describe('the echo guard', () => {
     expect(suspected).toBe(130);
   });
 
-  it('knows a line with echo from the first word of the next utterance on', () => {
+  it('detects a line with echo from the first word of the next utterance on', () => {
     const guard = new EchoDetector();
     for (let nth = 0; nth < 300; nth++) {
       const silent = nth > 150 && nth < 230;
@@ -190,7 +190,7 @@ describe('the echo guard', () => {
     }
   });
 
-  it('knows the caller on a line with echo by the level', () => {
+  it('detects the caller on a line with echo by the level', () => {
     const guard = new EchoDetector();
     for (let nth = 0; nth < 200; nth++) {
       guard.outgoing(speech(nth, 1), nth * 20);
@@ -201,7 +201,7 @@ describe('the echo guard', () => {
     }
   });
 
-  it('hears a caller who is fainter than the agent over its echo within 40 ms', () => {
+  it('detects a caller who is fainter than the agent over its echo within 40 ms', () => {
     for (let onset = 100; onset < 140; onset++) {
       const guard = new EchoDetector();
       for (let nth = 0; nth < onset + 8; nth++) {
@@ -230,7 +230,7 @@ describe('the echo guard', () => {
     expect(guard.isEcho()).toBe(false);
   });
 
-  it('forgets the agent’s voice half a second after it', () => {
+  it('drops the agent’s level half a second after it', () => {
     const guard = new EchoDetector();
     for (let nth = 0; nth < 100; nth++) {
       if (nth < 50) guard.outgoing(-20, nth * 20);

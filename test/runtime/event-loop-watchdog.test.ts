@@ -48,7 +48,7 @@ describe('the event loop watchdog', { timeout: 60_000 }, () => {
     expect(said).toContain('was blocked for 1 s: the process is killed (PATCHBAY_STALL_SECONDS)');
   });
 
-  it('lets a process live that stops for a moment, and does not keep it alive', async () => {
+  it('does not kill a process that stops for a moment, and does not keep it running', async () => {
     const end = await guarded(
       'await rest(500); for (let i = 0; i < 5; i++) { stand(400); await rest(300); }',
     );
@@ -65,7 +65,7 @@ describe('the event loop watchdog', { timeout: 60_000 }, () => {
   it.each([
     ["throw new Error('no threads here')", 'no threads here'],
     ['process.exit(0)', 'its thread has ended'],
-  ])('reports once that its thread does not look: %s', async (code, fault) => {
+  ])('reports once that its thread does not check: %s', async (code, fault) => {
     const faults = await new Promise((resolve) => {
       const seen: Fault[] = [];
       const guard = startEventLoopWatchdog({
@@ -81,7 +81,7 @@ describe('the event loop watchdog', { timeout: 60_000 }, () => {
     expect(faults).toEqual([fault]);
   });
 
-  it('reports a thread that never looks', async () => {
+  it('reports a thread that never checks', async () => {
     const fake = new FakeClock();
     const seen: Fault[] = [];
     const guard = startEventLoopWatchdog({

@@ -8,7 +8,7 @@ import { tuneGarbageCollection } from '../../src/runtime/gc-tuning.ts';
 const run = promisify(execFile);
 const source = new URL('../../src/runtime/gc-tuning.ts', import.meta.url);
 
-it('is one that the engine knows: it complains of others', async () => {
+it('is accepted by the engine, which rejects unknown ones', async () => {
   const code = `
     import { setFlagsFromString } from 'node:v8';
     import { tuneGarbageCollection } from ${JSON.stringify(source.href)};

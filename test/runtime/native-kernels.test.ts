@@ -63,7 +63,7 @@ describe('the loader of native artefacts', () => {
     expect(readArtefact('silero-v6-8k.bin')?.equals(readFileSync(weights))).toBe(true);
   });
 
-  it('looks beside a built program first', () => {
+  it('searches beside a built program first', () => {
     expect(nativeFolders[0]).toMatch(/\/src\/native\/$/); // from dist/runtime this is dist/native
   });
 
@@ -92,7 +92,7 @@ describe('the loader of native artefacts', () => {
     ).toThrow(broken);
   });
 
-  it('does not look behind a damaged file for a better one', () => {
+  it('does not use a good file behind a damaged one', () => {
     const folders = [folder({ 'kernels.wasm': damaged(kernels) }), ...nativeFolders];
     expect(() => loadWasm(folders)).toThrow(broken);
   });

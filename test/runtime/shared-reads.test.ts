@@ -7,7 +7,7 @@ import { type Duplex, PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { attachSharedReads } from '../../src/runtime/shared-reads.ts';
 
-it('takes the connection over from an HTTP server, which forgets it', async () => {
+it('takes the connection over from an HTTP server, which drops it', async () => {
   const http = createServer();
   const upgraded = new Promise<Duplex>((resolve) => {
     http.once('upgrade', (_, socket) => resolve(socket));

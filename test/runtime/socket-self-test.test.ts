@@ -92,7 +92,7 @@ const kernelWith = (broken: Partial<SocketKernel>): SocketKernel => ({
 });
 
 describe('the self-test of sockets', () => {
-  it('finds this Node to do what it promises, and says nothing', async () => {
+  it('passes on this Node, and logs nothing', async () => {
     expect(await selfTest(undefined)).toEqual({ usable: undefined, fallbacks: [], warnings: [] });
   });
 

@@ -34,19 +34,19 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
   const aside = Math.min(19, usual + 10);
   const serving = Math.min(19, usual + 5);
 
-  it('lets the event loop go before the threads that collect garbage, compile and read files', async () => {
+  it('gives the event loop precedence over the threads that collect garbage, compile and read files', async () => {
     const { main, others } = await nicenessAfter('raiseEventLoopPriority()');
     expect(main).toBe(usual);
     expect(others.length).toBeGreaterThanOrEqual(4);
     expect(new Set(others)).toEqual(new Set([aside]));
   });
 
-  it('lets a process go after those that it serves, with all of its threads', async () => {
+  it('gives a process, with all of its threads, a lower priority than those that it serves', async () => {
     const { main, others } = await nicenessAfter('lowerProcessPriority()');
     expect(new Set([main, ...others])).toEqual(new Set([serving]));
   });
 
-  it('lets a thread that serves the event loop go after it, and only that one', async () => {
+  it('gives a thread that serves the event loop a lower priority, and only that one', async () => {
     const code = `
       import { readdirSync, readlinkSync } from 'node:fs';
       import { getPriority } from 'node:os';

@@ -55,7 +55,7 @@ function patchbay(...args: string[]) {
 }
 
 describe('the command', () => {
-  it('builds once, and hands on arguments, environment, output and exit code', () => {
+  it('builds once, and passes on arguments, environment, output and exit code', () => {
     file('node_modules/typescript/bin/tsc', compiler);
     const first = patchbay('doctor', '--config');
     expect(first).toMatchObject({ status: 3, stdout: 'doctor+--config http://gw' });

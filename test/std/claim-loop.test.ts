@@ -68,7 +68,7 @@ describe('a claim loop', () => {
     expect(bench.loop.size).toBe(3);
   });
 
-  it('looks every second, at once when it is woken, and not while it is full', async () => {
+  it('polls every second, at once on a wake-up, and not while it is full', async () => {
     const bench = new Bench();
     bench.loop.start();
     await settle();
@@ -85,7 +85,7 @@ describe('a claim loop', () => {
     expect(bench.begun).toHaveLength(1);
   });
 
-  it('looks once more if it is woken while it looks', async () => {
+  it('polls once more on a wake-up during a poll', async () => {
     const bench = new Bench();
     const gate = deferred();
     const claim = bench.claim;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { RestartBackoff } from '../../src/std/restart-backoff.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
-it('a process that dies is started again at once, then ever more slowly, then twice a minute', () => {
+it('a process that ends is started again at once, then ever more slowly, then twice a minute', () => {
   const pause = new RestartBackoff(new FakeClock());
   const pauses = Array.from({ length: 10 }, () => pause.nextDelayMs());
   expect(pauses).toEqual([0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);

@@ -20,7 +20,7 @@ function begin() {
   };
 }
 
-it('a process that stood still knows it at its first read, for five seconds', () => {
+it('a process that was suspended detects it at its first read, for five seconds', () => {
   const { meter, pass, beat } = begin();
   for (let n = 0; n < 8; n++) {
     pass(250);
@@ -39,7 +39,7 @@ it('a process that stood still knows it at its first read, for five seconds', ()
   expect(meter.latest()).toBeUndefined();
 });
 
-it('a busy process did not stand still', () => {
+it('a busy process was not suspended', () => {
   const { meter, pass, beat } = begin();
   for (let n = 0; n < 20; n++) {
     pass(250 + 480);

@@ -230,7 +230,7 @@ describe('upkeep of the embedded engine', () => {
 });
 
 describe.runIf(engines().includes('server'))('a server that goes away', () => {
-  it('is STORE_UNAVAILABLE and not alive', async () => {
+  it('is STORE_UNAVAILABLE and not ready', async () => {
     if (process.env['TEST_DATABASE_URL'] !== undefined) return; // Not ours to stop.
     const database = await startDatabase('server');
     const store = await openStore({ ...database.options(quietLog().log), clock: systemClock });

@@ -27,7 +27,7 @@ it('a second brings what the rate allows and no more', () => {
   expect(taken(limiter, 1_000)).toBe(10);
 });
 
-it('what comes at once after the process stood still is excused for that time, once', () => {
+it('a burst after the process was suspended is allowed for that time, once', () => {
   const { clock, limiter } = after(8_000);
   expect(taken(limiter, 1)).toBe(900);
   clock.advance(1_000); // Known as a stall still.

@@ -113,7 +113,7 @@ describe('the judge of a trial', () => {
     ]);
   });
 
-  it('finds a contact that was forgotten', () => {
+  it('finds a contact that was lost', () => {
     expect(told([attempt(1, 'answered')], [call('CA1', 0, 9)], 'pending')).toEqual([
       'left pending',
     ]);

@@ -129,7 +129,7 @@ describe('what the model is asked', () => {
     expect(call.last('generate').messages[0]?.content).toBe('The day is monday.');
   });
 
-  it('tells the keys that were pressed', () => {
+  it('reports the keys that were pressed', () => {
     const { messages } = begun().keys('12').last('generate');
     expect(messages.at(-1)).toEqual({ role: 'user', content: '(keys pressed: 12)' });
   });
@@ -154,7 +154,7 @@ describe('history', () => {
     });
   });
 
-  it('keeps only what was heard, and the model is told of the interruption', () => {
+  it('keeps only what was heard, and the model gets the interruption', () => {
     const call = begun().caller('Hi.');
     const { utteranceId } = call.last('generate');
     call.answer('We have Monday, Tuesday and Wednesday free.');
@@ -168,7 +168,7 @@ describe('history', () => {
     ]);
   });
 
-  it('forgets what was cut off before its first word', () => {
+  it('drops what was cut off before its first word', () => {
     const call = begun().caller('Hi.');
     const { utteranceId } = call.last('generate');
     call.answer('We have Monday.').interrupted(utteranceId, '').caller('And I want to book.');
@@ -200,7 +200,7 @@ describe('history', () => {
     expect(call.actions).toEqual([{ type: 'abandon', requestId }]);
   });
 
-  it('lets a request fail whose speech ended without a word', () => {
+  it('fails a request whose speech ended without a word', () => {
     const call = begun().caller('Hi.');
     const { utteranceId } = call.last('generate');
     expect(call.interrupted(utteranceId, '').actions).toEqual([]);
@@ -275,14 +275,14 @@ describe('a move to another node', () => {
     expect(call.node).toBe('2');
   });
 
-  it('tells the model of a function that does not exist, and lets it speak', () => {
+  it('answers the model that a function does not exist, and has it speak', () => {
     const call = begun().caller('Book.').answer('', 'fly');
     expect(call.node).toBe('1');
     const last = call.last('generate').messages.at(-1);
     expect(last).toMatchObject({ role: 'tool', content: expect.stringContaining('fly') });
   });
 
-  it('stops a model that walks in circles without a word', () => {
+  it('stops a model that calls functions in a cycle without a word', () => {
     const call = new Conversation(
       definition(
         [start('1', { greeting: 'Hi.' }), agent('2')],
@@ -346,7 +346,7 @@ describe('the end of a call', () => {
 });
 
 describe('failures of the model', () => {
-  it('are told to the caller once, then the call ends politely', () => {
+  it('are explained to the caller once, then the call ends politely', () => {
     const call = begun().caller('Hi.').fail();
     expect(call.said).toEqual([expect.stringContaining('say that again')]);
     call.heard().caller('Hi!').fail();
@@ -355,7 +355,7 @@ describe('failures of the model', () => {
     expect(call.heard().actions).toEqual([{ type: 'end', reason: 'pipeline_error' }]);
   });
 
-  it('are forgotten after a good answer', () => {
+  it('are reset by a good answer', () => {
     const call = begun().caller('Hi.').fail().heard().caller('Hi!').answer('Hello.').heard();
     call.caller('Hm?').fail();
     expect(call.said).toEqual([expect.stringContaining('say that again')]);
@@ -378,7 +378,7 @@ describe('silence', () => {
     expect(call.last('end').reason).toBe('user_idle_max_duration_exceeded');
   });
 
-  it('is forgotten when the caller speaks', () => {
+  it('is reset when the caller speaks', () => {
     const call = begun().idle().answer('Are you there?').heard().caller('Yes.').answer('Good.');
     expect(call.heard().idle().last('generate').kind).toBe('idle');
   });
@@ -503,7 +503,7 @@ describe('extraction', () => {
     expect(call.actions).toEqual([{ type: 'end', reason: 'user_hangup' }]);
   });
 
-  it('does not let a null take the place of a value', () => {
+  it('does not replace a value by null', () => {
     const call = moved();
     const { extractionId } = call.last('extract');
     call.tell({ type: 'extracted', extractionId, values: { day: 'monday' } });

@@ -68,7 +68,7 @@ describe('signing up', () => {
     expect(JSON.stringify(served.test.lines())).not.toContain(ada.password);
   });
 
-  it('lets the user of an API key log in, once', async () => {
+  it('allows the user of an API key to log in, once', async () => {
     const key = served.test.apiKey;
     const { status, body } = await post('signup', ada, { key });
     expect(status).toBe(200);
@@ -190,7 +190,7 @@ describe('who asks', () => {
     expect((await call('GET', '/api/v1/auth/me', { headers, key: '' })).status).toBe(401);
   });
 
-  it('sees only the own organization', async () => {
+  it('returns only the own organization', async () => {
     const { token } = (await post('signup', ada)).body;
     const own = await call('GET', '/api/v1/user/api-keys', asBearer(token));
     expect([own.status, own.body]).toEqual([200, []]);
@@ -318,7 +318,7 @@ describe('limits', () => {
     expect(await times(4, start)).toEqual([401, 401, 401, 429]);
   });
 
-  it('believe X-Forwarded-For of trusted proxies only', async () => {
+  it('use X-Forwarded-For of trusted proxies only', async () => {
     await api?.close();
     const access = testAccess(clock, served.test.store.tokenKeys, {
       badKeys: { attemptsMax: 1, windowMs: 60_000 },

@@ -37,7 +37,7 @@ describe('the organization', () => {
     });
   });
 
-  it('prefers nothing at first, keeps what is left out, and forgets what is null', async () => {
+  it('has no preferences at first, keeps what is left out, and removes what is null', async () => {
     const path = '/organizations/preferences';
     const none = {
       test_phone_number: null,
@@ -72,7 +72,7 @@ describe('the organization', () => {
     expect(answer.body.detail[0]).toMatchObject({ type, loc: ['body', field] });
   });
 
-  it("knows the dispositions: the system's in their order, then its agents' own, sorted", async () => {
+  it("returns the dispositions: the system's in their order, then its agents' own, sorted", async () => {
     const made = await ok('POST', '/workflow/create/definition', {
       name: 'agent',
       workflow_definition: smallWorkflow,

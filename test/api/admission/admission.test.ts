@@ -117,7 +117,7 @@ describe('a gateway without room for an ordinary request', () => {
     ['POST', '/api/v1/workflow/create/definition'],
     ['POST', '/api/v1/campaign/create'],
     ['POST', '/api/v1/auth/login'],
-  ] as const)('refuses %s %s, without a look at its key', async (method, path) => {
+  ] as const)('refuses %s %s without checking its key', async (method, path) => {
     const body = method === 'POST' ? { body: {} } : {};
     expect((await served.call(method, path, { key: 'nobody', ...body })).status).toBe(429);
   });

@@ -91,7 +91,7 @@ describe('a fair room', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('forgets a client that goes while it waits', async () => {
+  it('removes a client that disconnects while it waits', async () => {
     const { room, enter, refused, clock } = roomOf();
     const gone = new AbortController();
     await enterAll(enter, 'aaab');

@@ -26,7 +26,7 @@ describe('the share that a request takes', () => {
     expect(names.nameOf(requestOf({ 'x-api-key': 'k' }))).toBe('address 2001:db8:0:0');
   });
 
-  it('forgets the key that was unused for longest beyond 10,000', () => {
+  it('removes the least recently used key beyond 10,000', () => {
     const names = new ShareNames();
     for (let key = 0; key < 10_000; key++) names.learn(requestOf({ 'x-api-key': `${key}` }, '7'));
     names.learn(requestOf({ 'x-api-key': '0' }, '7'));

@@ -43,7 +43,7 @@ describe('an attempt limit', () => {
     ]);
   });
 
-  it('does not count what is given back, and forgets on demand', () => {
+  it('does not count what is returned, and resets on demand', () => {
     const { limit, take } = limitOf(1);
     take('a');
     limit.uncount('a');
@@ -54,7 +54,7 @@ describe('an attempt limit', () => {
     expect(take('a')).toBe('taken');
   });
 
-  it('remembers ten thousand names, then forgets the oldest', () => {
+  it('keeps ten thousand names, then removes the oldest', () => {
     const { take } = limitOf(1);
     take('first');
     take('second');

@@ -125,7 +125,7 @@ describe('a new campaign', () => {
 });
 
 describe('a campaign is refused with', () => {
-  it('404 for an agent that is not there, not active or somebody else’s', async () => {
+  it('404 for an agent that does not exist, is not active or belongs to another organization', async () => {
     expect(await created({ workflow_id: 999_999 })).toEqual([404, 'Workflow not found']);
     const { apiKey } = await served.stranger();
     const answer = await call('POST', '/api/v1/campaign/create', {
@@ -174,7 +174,7 @@ describe('a campaign is refused with', () => {
     );
   });
 
-  it('400 for telephony that is not there, is somebody else’s or not ready', async () => {
+  it('400 for telephony that does not exist, belongs to another organization or is not ready', async () => {
     const refused = [400, 'telephony_configuration_not_found'];
     expect(await created({ telephony_configuration_id: '999999' })).toEqual(refused);
     const id = await harness.telephony('empty', 0);

@@ -55,7 +55,7 @@ describe('a campaign', () => {
     );
   });
 
-  it('has the dispatcher look at once when it is started or resumed', async () => {
+  it('wakes the dispatcher at once when it is started or resumed', async () => {
     woken = 0;
     await ok('POST', `/campaign/${id}/start`);
     expect(woken).toBe(1);
@@ -101,7 +101,7 @@ describe('a campaign', () => {
     }
   });
 
-  it('is not replaced, archived or stopped by anybody', async () => {
+  it('cannot be replaced, archived or stopped', async () => {
     for (const method of ['PUT', 'POST'] as const) {
       const { status, body } = await call(method, `/api/v1/campaign/${id}`);
       expect([status, body]).toEqual([405, { detail: 'Method Not Allowed' }]);
@@ -149,7 +149,7 @@ describe('a campaign', () => {
     }
   });
 
-  it('that runs says that it would have to be paused, before it looks for telephony', async () => {
+  it('that runs must be paused first, which is checked before its telephony', async () => {
     await served.test.sql('delete from telephony_configurations');
     await become('running');
     expect(await move('resume')).toEqual([

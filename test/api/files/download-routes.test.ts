@@ -222,7 +222,7 @@ describe('links for those who hold a key', () => {
     }
   });
 
-  it('tell a file’s size and time', async () => {
+  it('have a file’s size and time', async () => {
     const path = `/s3/file-metadata?key=recordings/${runId}.wav`;
     expect(await ok('GET', path)).toEqual({
       key: `recordings/${runId}.wav`,

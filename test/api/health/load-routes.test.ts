@@ -8,7 +8,7 @@ const ask = (path: string, headers: Record<string, string> = secret) =>
   served.call('GET', `/api/v1/health/${path}`, { key: null, headers });
 
 describe('the figures for scaling', () => {
-  it('tell the calls of this process and how late its loop runs', async () => {
+  it('return the calls of this process and the delay of its event loop', async () => {
     served.callService.activeCalls = 7;
     const { status, body } = await ask('active-calls');
     expect([status, body]).toEqual([
@@ -21,7 +21,7 @@ describe('the figures for scaling', () => {
     ]);
   });
 
-  it('tell the calls of all processes and organizations, and a buffer', async () => {
+  it('return the calls of all processes and organizations, and a buffer', async () => {
     expect((await ask('autoscale-metric')).body).toEqual({ value: 0 });
     await makeWorld(served); // One run that is not completed.
     expect((await ask('autoscale-metric')).body).toEqual({ value: 1 });

@@ -123,7 +123,7 @@ describe('bodies that wait for the thread', () => {
     expect(await later).toBe(3);
   });
 
-  it('are forgotten when their client goes, and never reach the thread', async () => {
+  it('are dropped when their client disconnects, and never reach the thread', async () => {
     const { asked, read, answer } = withFake();
     const gone = new AbortController();
     const first = read('1');

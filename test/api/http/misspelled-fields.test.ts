@@ -9,7 +9,7 @@ const schema = z.object({
   files: z.array(z.object({ file_size: z.int().optional() })).optional(),
 });
 
-describe('a field that no schema knows', () => {
+describe('a field that is in no schema', () => {
   it.each<[object, unknown]>([
     [{ inital_context: {} }, { path: ['inital_context'], meant: 'initial_context' }],
     [{ initial_contxet: {} }, { path: ['initial_contxet'], meant: 'initial_context' }],

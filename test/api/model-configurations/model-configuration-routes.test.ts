@@ -328,7 +328,7 @@ describe("a user's services", () => {
 describe('the voices of a service', () => {
   const voices = (path: string) => served.call('GET', `/api/v1/user/configurations/voices/${path}`);
 
-  it('are those that this version knows where the service cannot be asked', async () => {
+  it('are those of this version when the service cannot be reached', async () => {
     const { body } = await voices('flite?q=rm');
     expect(body).toMatchObject({ provider: 'flite', voices: [{ voice_id: 'rms', name: 'rms' }] });
     expect(hosts.asked).toEqual([]);

@@ -132,7 +132,7 @@ it('are requests that were made, and their answers', { timeout: RECORD_MS_MAX },
   await expect(`${JSON.stringify(recorded, null, 1)}\n`).toMatchFileSnapshot(FILE);
 });
 
-it('stand at every operation with JSON, and fit its schemas', async () => {
+it('exist for every operation with JSON, and fit its schemas', async () => {
   const { body: document } = await served.call('GET', '/api/v1/openapi.json', { key: null });
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(document, 'api');

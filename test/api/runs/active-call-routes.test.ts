@@ -99,7 +99,7 @@ describe('pressing keys', () => {
   const path = (runId: string, workflowId = stored.workflowId) =>
     `/api/v1/workflow/${workflowId}/runs/${runId}/digits`;
 
-  it('hands them on', async () => {
+  it('forwards them', async () => {
     const run = await stored.aRun();
     const { status, body } = await call('POST', path(run.id), { body: { digits: '1w2*#A' } });
     expect([status, body]).toEqual([200, { workflow_run_id: run.id }]);

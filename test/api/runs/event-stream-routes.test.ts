@@ -106,7 +106,7 @@ describe('the events of a run', () => {
     expect(whole.words).toEqual(['t1', 't2', 'completed']);
   });
 
-  it('tell what is not kept, to those who are there', async () => {
+  it('send events that are not stored to connected clients', async () => {
     const run = await stored.aRun({ state: 'running' });
     await say(run, 1);
     const client = await watch(run);

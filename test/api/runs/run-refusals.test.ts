@@ -290,7 +290,7 @@ describe('a file of a run under its public token', () => {
     answer('GET', `/public/download/workflow/${token}/${artifact}`, { key: null });
 
   it.each(['recording', 'transcript', 'user_recording', 'bot_recording'])(
-    'is 404 where there is no %s, and under a token of nobody',
+    'is 404 where there is no %s, and under an unknown token',
     async (artifact) => {
       const { id } = await stored.aRun();
       const token = await served.test.store.runs.publicToken(id);

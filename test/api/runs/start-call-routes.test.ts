@@ -44,7 +44,7 @@ describe('starting a call', () => {
   });
 
   it.each(['public/agent/x', 'public/agent/test/workflow/x', 'telephony/initiate-call'])(
-    'at /%s hands the Idempotency-Key on, which is short and printable',
+    'at /%s forwards the Idempotency-Key, which is short and printable',
     async (path) => {
       const start = (key: string) =>
         call('POST', `/api/v1/${path}`, {

@@ -124,7 +124,7 @@ describe('creating a telephony configuration', () => {
     }
   });
 
-  it('names the tags it knows when the provider is unknown (A.2)', async () => {
+  it('lists the supported tags when the provider is unknown (A.2)', async () => {
     const body = { name: 'x', config: { provider: 'nope' } };
     expect(await refusal('POST', ROOT, { body })).toEqual([
       422,
@@ -494,7 +494,7 @@ describe('warnings', () => {
   });
 });
 
-describe('whoever holds the connections to PBXs', () => {
+describe('the process that holds the connections to PBXs', () => {
   it('is notified of every change at once, and of nothing else', async () => {
     const asked: number[] = [];
     const told = async (work: Promise<unknown>): Promise<void> => {
@@ -514,7 +514,7 @@ describe('whoever holds the connections to PBXs', () => {
   });
 });
 
-describe('a mask that stands for no stored secret', () => {
+describe('a mask without a stored secret', () => {
   it('is no secret: 422, and what is stored stays', async () => {
     const { id, credentials } = await create();
     const path = `${ROOT}/${id}`;

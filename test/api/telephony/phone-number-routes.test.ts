@@ -244,7 +244,7 @@ describe('changing a phone number', () => {
     expect(served.twilio.asked).toEqual([]);
   });
 
-  it('leaves its address alone, whatever is sent', async () => {
+  it('leaves its address alone, for any request', async () => {
     const { one, number } = await added();
     const changed = await ok('PUT', one, { address: '+14155550199', address_normalized: '1' });
     expect(changed).toEqual({ ...number, updated_at: moment });

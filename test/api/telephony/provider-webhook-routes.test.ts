@@ -14,7 +14,7 @@ const post = (path: string, more: object = {}) =>
   call('POST', `/api/v1/telephony/${path}`, { body: form, headers, key: null, ...more });
 
 describe("a provider's webhook", () => {
-  it('goes on with its bytes, its fields and the configured URL, whatever the Host header', async () => {
+  it('goes on with its bytes, its fields and the configured URL, for any Host header', async () => {
     const { status, text, headers: answered } = await post('inbound/run?a=1&b=%20x');
     expect([status, text, answered['content-type']]).toEqual([200, '<Response/>', 'text/xml']);
     const [taken] = served.callService.taken;

@@ -220,7 +220,7 @@ describe('a changed trunk', () => {
   });
 });
 
-it('the account of a stranger is nothing to a list', async () => {
+it('a list ignores the account of another organization', async () => {
   await create({ config: { provider: 'twilio', account_sid: ACCOUNT, auth_token: AUTH_TOKEN } });
   const { apiKey: key } = await served.stranger();
   const { status, body } = await call('GET', `/api/v1${ROOT}`, { key });

@@ -104,7 +104,7 @@ describe('a tool that is tried out', () => {
     expect(crm.asked[0]?.path).toBe('/?day=next%20monday&filter=%7B%22open%22%3Atrue%7D');
   });
 
-  it('succeeds with whatever the server answers, and says what to look at', async () => {
+  it('succeeds with any answer of the server, and names what to check', async () => {
     for (const [status, hint] of [
       [302, /Redirects are not followed/],
       [401, /credential/],

@@ -46,7 +46,7 @@ describe('creating a workflow', () => {
     expect((await create({})).workflow_definition).toEqual({ nodes: [], edges: [] });
   });
 
-  it('keeps what it does not know', async () => {
+  it('keeps unknown fields', async () => {
     const definition = { ...smallWorkflow, viewport: { x: 1, y: 2, zoom: 3 }, more: [1] };
     expect((await create(definition)).workflow_definition).toEqual(definition);
   });

@@ -91,7 +91,7 @@ describe.each(pairs)('from $fromHz to $toHz Hz', (pair) => {
     );
   });
 
-  it('forgets the past on reset', () => {
+  it('drops its history on reset', () => {
     const resampler = createResampler(pair);
     const input = sine({ hz: 440, rateHz: fromHz, count: 500, amplitude: AMPLITUDE });
     const first = [...resampler.process(input)];
@@ -175,7 +175,7 @@ describe('createResampler', () => {
     expect(() => resampler.process(new Int16Array(60 * 48_000 + 1))).toThrow('more than a minute');
   });
 
-  it('hands samples through when the rates are equal', () => {
+  it('passes samples through when the rates are equal', () => {
     const samples = Int16Array.of(1, 2, 3);
     expect(createResampler({ fromHz: 8_000, toHz: 8_000 }).process(samples)).toBe(samples);
   });

@@ -77,7 +77,7 @@ describe('a window', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('does not wait when as many have come as the kernel hears at once', () => {
+  it('runs at once when a full batch of the kernel has arrived', () => {
     const { ears, kernel, clock } = rig(BATCH_MAX);
     for (const [nth, ear] of ears.entries()) ear.push(windowOf(nth));
     expect(kernel.calls.map(({ slots }) => slots.length)).toEqual([BATCH_MAX]);
@@ -107,7 +107,7 @@ describe('a window', () => {
     expect(kernel.calls[1]?.contexts).toEqual([0]);
   });
 
-  it('that is skipped is not heard, and the next one hears its end', async () => {
+  it('that is skipped is not analysed, and the next one includes its end', async () => {
     const { ear, kernel } = rig(1);
     vadWindows.reset();
     ear(0).push(windowOf(1));
@@ -150,7 +150,7 @@ describe('a listener', () => {
     return { stream, broken };
   };
 
-  it('that throws is told no more, and does not keep the others from theirs', () => {
+  it('that throws gets no more results, and the others still get theirs', () => {
     const { ear, clock, model } = rig(ALONE);
     const bug = new Error('a bug in one call');
     let told = 0;

@@ -112,7 +112,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
   );
 
   it(
-    `hears 13 s of telephone speech as onnxruntime does, within ${within}`,
+    `matches onnxruntime on 13 s of telephone speech, within ${within}`,
     each((kernel) => {
       expect(spoken.probabilities).toHaveLength(420);
       const heard = new Ear(modelOn(kernel)).hear(spoken.pcm);
@@ -121,7 +121,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
   );
 
   it(
-    'hears any number of streams together as it hears each alone, within 1e-5',
+    'gives the same for any number of streams together as for each alone, within 1e-5',
     each((kernel) => {
       const alone = Array.from({ length: BATCH_MAX }, (_, stream) => {
         const ear = new Ear(modelOn(kernel));
@@ -139,7 +139,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
   );
 
   it(
-    'begins anew after reset',
+    'starts again after reset',
     each((kernel) => {
       const ear = new Ear(modelOn(kernel));
       const first = ear.hear(spoken.pcm.subarray(0, 12_800));
@@ -149,7 +149,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
   );
 
   it(
-    "does not hear a closed stream's past in the next one",
+    'does not carry the state of a closed stream over to the next one',
     each((kernel) => {
       const model = modelOn(kernel);
       const fresh = new Ear(model).hear(spoken.pcm.subarray(0, 12_800));

@@ -106,7 +106,7 @@ function deps(llm?: ReviewerModel) {
 const attempt = { isLast: false, now: 0, signal: new AbortController().signal };
 
 describe('a review', () => {
-  it('looks at each node that was spoken in and gives tags, summary and score', async () => {
+  it('reviews each node in which someone spoke and gives tags, summary and score', async () => {
     const model = new ReviewerModel();
     model.answers = [GOOD, '{"tags":["slow"],"summary":"Fine.","call_quality_score":"9"}'];
     const record = await reviewCall(deps(model), reviewNode(), call(), attempt);

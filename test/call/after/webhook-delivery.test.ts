@@ -179,7 +179,7 @@ describe('a webhook', () => {
     expect([6, 7, 60].map(retryMs)).toEqual([600_000, 600_000, 600_000]);
   });
 
-  it('that may not be sent at all is a dead letter; the words do not give the address away', async () => {
+  it('that may not be sent at all is a dead letter; its error does not contain the address', async () => {
     await made({ url: 'http://10.0.0.1/token-123' });
     await deliverWebhook(
       { ...deps(), outside: createGuardedHttp(openSignUpEgress()) },

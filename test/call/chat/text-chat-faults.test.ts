@@ -152,7 +152,7 @@ describe('a chat that was killed in the middle of a turn', () => {
     expect((await harness.say(chat, 'tea')).status).toBe('completed');
   });
 
-  it('before the outcome was stored is finished by whoever looks after it', async () => {
+  it('before the outcome was stored is finished by the next process that claims it', async () => {
     const harness = await new ChatHarness(at).prepare(drinks);
     const chat = await harness.create();
     const store = {

@@ -68,7 +68,7 @@ describe('a chat in which the model uses a tool', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
-  it('hands nobody over: the model is told why', async () => {
+  it('transfers no one: the model gets the reason', async () => {
     const { harness, llm, opened } = await withTool('transfer_call', {
       destination: '+14155550199',
       messageType: 'none',

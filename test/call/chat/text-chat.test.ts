@@ -174,7 +174,7 @@ describe('two at once', () => {
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
   });
 
-  it('are told which revision was expected', async () => {
+  it('get the expected revision in the error', async () => {
     const harness = await scripted();
     const chat = await harness.create();
     const conflict = { code: 'TEXT_CHAT_CONFLICT', facts: { expected: 1, actual: 2 } };
@@ -186,7 +186,7 @@ describe('two at once', () => {
 });
 
 describe('a chat that is taken back', () => {
-  it('stands where it stood, and what was said after that counts no more', async () => {
+  it('restores the earlier state, and what was said after that does not count', async () => {
     const harness = await scripted();
     const opened = await harness.create();
     const first = opened.turns[0]?.id ?? '';
@@ -224,7 +224,7 @@ describe('a chat that is taken back', () => {
     expect(back).toMatchObject({ status: 'idle', cursorTurnId: null, turns: chat.turns });
   });
 
-  it('and told the same comes to the same', async () => {
+  it('and the same messages give the same result', async () => {
     const harness = await new ChatHarness(at).prepare(rooms);
     const words = fc.constantFrom('tea', 'north', 'south', 'back', 'a horse', 'seven', 'yes', '  ');
     await fc.assert(

@@ -188,7 +188,7 @@ describe('a closing while the store does not answer', () => {
     expect((await harness.run(run.id)).disposition).toBe('busy');
   });
 
-  it('is tried again by itself where nobody else would', async () => {
+  it('is retried by the module itself where no caller would', async () => {
     const harness = held.harness;
     const { run, closing } = await ringing(harness);
     const { patch } = harness.deps.store.runs;
@@ -204,7 +204,7 @@ describe('a closing while the store does not answer', () => {
 });
 
 describe('the one hang-up at the provider', () => {
-  it('takes five seconds at most, whoever asks for it', async () => {
+  it('takes five seconds at most, for every requester', async () => {
     const harness = held.harness;
     const { run } = await ringing(harness);
     const named = await harness.run(run.id);

@@ -63,7 +63,7 @@ describe('a media socket', () => {
     expect(harness.callControl.activeCalls).toBe(1);
   });
 
-  it('learns nothing about a run without its token', async () => {
+  it('reveals nothing about a run without its token', async () => {
     const harness = await held.harness.prepare();
     const url = await ringing(harness);
     const other = await ringing(harness, 'CA2');
@@ -169,7 +169,7 @@ describe('a media socket', () => {
     expect(await knock(harness, url)).toBe(4404);
   });
 
-  it('is refused when its run is closed while it is let in', async () => {
+  it('is refused when its run is closed during admission', async () => {
     const harness = await held.harness.prepare();
     const url = await ringing(harness);
     const { runId } = pathOf(url);

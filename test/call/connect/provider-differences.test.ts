@@ -140,7 +140,7 @@ describe('a provider that is answered by commands', () => {
     expect(at.commands).toHaveLength(1);
   });
 
-  it('is told of a refusal only if the webhook was proven', async () => {
+  it('gets a refusal only if the webhook was proven', async () => {
     const harness = await held.harness.prepare();
     const at = varied(harness, command);
     await at.control.inbound(inboundRequest('', 'another token'), null);
@@ -184,7 +184,7 @@ describe('a webhook whose content is not proven', () => {
     expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
   });
 
-  it('has no effect for a call that the provider does not know, and names no other call', async () => {
+  it('has no effect for a call that is unknown to the provider, and names no other call', async () => {
     const harness = await held.harness.prepare();
     const at = varied(harness, urlOnly, { snapshot: undefined });
     const { runId } = await startWith(harness, at);
@@ -196,7 +196,7 @@ describe('a webhook whose content is not proven', () => {
     expect([run.state, run.logs['telephony_status_callbacks']]).toEqual(['initialized', undefined]);
   });
 
-  it('ends exactly our call where the provider has forgotten it with its end', async () => {
+  it('ends exactly our call where the provider no longer lists an ended call', async () => {
     const harness = await held.harness.prepare();
     const at = varied(harness, urlOnly, { snapshot: undefined });
     const { runId } = await startWith(harness, at);

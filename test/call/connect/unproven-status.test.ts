@@ -42,7 +42,7 @@ describe('an unproven status', () => {
     expect(await tell('completed')).toEqual({ state: 'initialized', kept: ['ringing'] });
   });
 
-  it('that the call is over is confirmed by a provider that has forgotten the call', async () => {
+  it('an end is confirmed when the provider no longer lists the call', async () => {
     const tell = await callThat(undefined);
     expect(await tell('busy')).toEqual({ state: 'completed', kept: ['busy'] });
   });

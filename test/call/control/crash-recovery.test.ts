@@ -65,7 +65,7 @@ describe('a call that is dialled and of which nothing more is heard', () => {
     expect(harness.hangUps).toHaveLength(1);
   });
 
-  it('keeps its place while the provider says that it rings, three looks long', async () => {
+  it('keeps its place while the provider reports ringing, for three look-ups', async () => {
     const harness = await held.harness.prepare();
     says(harness, { status: 200, body: { sid: CALL, status: 'ringing' } });
     const { runId } = await harness.start();
@@ -256,7 +256,7 @@ describe('a process that was killed', () => {
     await harness.pass(5_100);
   });
 
-  it('has one run that cannot be closed not stand in the way of the others', async () => {
+  it('has one run that cannot be closed not block the others', async () => {
     const harness = await held.harness.prepare();
     await harness.ring('CallSid=CA1');
     await harness.ring('CallSid=CA2');
@@ -299,7 +299,7 @@ describe('runs of other processes', () => {
     return recovery;
   }
 
-  it('are closed when their process dies later, and our own go on', async () => {
+  it('are closed when their process dies later, and our own continue', async () => {
     const harness = await held.harness.prepare();
     const recovery = await recovering(harness);
     await harness.pass(25_000);
@@ -382,7 +382,7 @@ describe('runs of other processes', () => {
 });
 
 describe('draining', () => {
-  it('waits for a phone that rings until nobody answers', async () => {
+  it('waits for a ringing phone until it is not answered', async () => {
     const harness = await held.harness.prepare();
     const { runId } = await harness.start();
     let drained = false;
@@ -437,7 +437,7 @@ describe('draining', () => {
     expect((await harness.run(run.id)).disposition).toBe('user_hangup');
   });
 
-  it('lets a phone that rings be picked up', async () => {
+  it('allows a ringing phone to be answered', async () => {
     const harness = await held.harness.prepare();
     const { runId } = await harness.start();
     const draining = harness.callControl.drain(60_000);

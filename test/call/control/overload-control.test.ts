@@ -61,7 +61,7 @@ describe('a process takes calls', () => {
     }
   });
 
-  it('and tells each second how busy its loop was, whatever it may take', () => {
+  it('and reports each second how busy its loop was, under any limit', () => {
     const { clock, load, felt } = start();
     load.cpu = 0.9;
     for (const loop of [0.2, 0.7, 0.4]) {
@@ -148,7 +148,7 @@ describe('a process takes calls', () => {
   });
 });
 
-describe('what admission sees', () => {
+describe('the figures of admission', () => {
   it('is in the metrics, and at the limit in the log once a minute', async () => {
     const { clock, load, admission, lines, talk } = start();
     talk(200);

@@ -88,7 +88,7 @@ describe('the queue of a conversation', () => {
     expect(rig.stepped).toEqual([]);
   });
 
-  it('tells a fault of ours and goes on', () => {
+  it('reports an internal fault and continues', () => {
     const rig = new Rig();
     rig.actions = [end];
     rig.perform = () => {

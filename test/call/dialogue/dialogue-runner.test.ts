@@ -84,7 +84,7 @@ const ask: DialogueAction = {
 const wait: DialogueAction = { type: 'wait', waitId: 7, delayMs: 2_000 };
 
 describe('the runner of a dialogue', () => {
-  it("hands a model's words over as they come, then its answer to the engine", async () => {
+  it("passes on a model's words as they arrive, then its answer to the engine", async () => {
     const rig = new Rig();
     rig.asks.set('idle', [ask]);
     rig.llm.answers = [{ say: ['Good ', 'day.'] }];
@@ -98,7 +98,7 @@ describe('the runner of a dialogue', () => {
     expect(rig.noted.map(({ type }) => type)).toEqual(['model.usage']);
   });
 
-  it('lets a medium whose words are read at once finish an utterance right behind its answer', async () => {
+  it('allows a medium whose words are read at once to finish an utterance right behind its answer', async () => {
     const rig = new Rig({
       onAnswered: (requestId, text) => {
         rig.told.push(`answered ${requestId}: ${text}`);

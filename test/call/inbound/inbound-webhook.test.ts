@@ -272,7 +272,7 @@ describe('an inbound call is refused in markup with status 200', () => {
     expect(await refusal('', request)).toContain('<Response><Hangup/></Response>');
   });
 
-  it('when the number or the account is not known, whatever the signature', async () => {
+  it('when the number or the account is not known, for any signature', async () => {
     const harness = await held.harness.prepare();
     const notInService = 'not in service';
     expect(await refusal('To=%2B14155559999')).toContain(notInService);

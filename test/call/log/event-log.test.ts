@@ -177,7 +177,7 @@ it('everything counts where nothing was taken back', () => {
   expect(seqsOf([said('1'), cost, said('2')])).toEqual([1, 2, 3]);
 });
 
-it('what stands between the turn and the taking back counts no more, but for its cost', () => {
+it('entries between the turn and its rewind do not count, except for their cost', () => {
   expect(seqsOf([said('1'), said('2'), cost, said('3'), back(1), said('4')])).toEqual([1, 3, 6]);
 });
 

@@ -47,7 +47,7 @@ const lastId = (messages: readonly FeedMessage[]) =>
 describe.each(engines())('the feed of a run on %s', (engine) => {
   const at = withStore(engine);
 
-  it('tells the contract’s items from the begin to the end, then that it is over', async () => {
+  it('sends the contract’s items from the begin to the end, then that it is over', async () => {
     const { make, workflowId } = await runMaker(at);
     const run = await make();
     const { runs } = at.store;
@@ -101,7 +101,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
   const at = withStore(engine);
   const feedOf = (id?: string) => new OrganizationFeed(at.store, at.owner.organizationId, id);
 
-  it('tells of calls that go on, from their begin, and of those that begin', async () => {
+  it('sends calls in progress, from their begin, and those that begin', async () => {
     const { make, workflowId } = await runMaker(at);
     const { runs } = at.store;
     const over = await make({ state: 'completed' });
@@ -130,7 +130,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
     expect([...feed.runIds]).toEqual([two.id]);
   });
 
-  it('tells whoever comes back what was missed, calls that came and went among it', async () => {
+  it('sends a client that reconnects what it missed, including calls that began and ended meanwhile', async () => {
     const { make } = await runMaker(at);
     const { runs } = at.store;
     const one = await make();
@@ -150,7 +150,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
     expect(await readAll(feedOf(lastId(after)))).toEqual([]);
   });
 
-  it('tells of more calls than it follows at a time', async () => {
+  it('sends more calls than it follows at a time', async () => {
     const { workflowId, definitionId, make } = await runMaker(at);
     await make();
     const feed = feedOf();
@@ -167,7 +167,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
     expect([count('started'), count('completed')]).toEqual([450, 450]);
   });
 
-  it('knows nothing of another organization’s calls, whatever id it is given', async () => {
+  it('sends nothing of another organization’s calls, for any id', async () => {
     const { make } = await runMaker(at);
     const run = await make();
     await at.store.runs.appendEvents([eventOf(run.id, 1)]);
@@ -234,7 +234,7 @@ class CutOff {
   }
 }
 
-describe('whoever watches an organization and is cut off again and again', () => {
+describe('a client of an organization that is disconnected again and again', () => {
   const at = withStore('embedded');
   const which = fc.nat(3);
   const step: fc.Arbitrary<Step> = fc.oneof(
@@ -244,7 +244,7 @@ describe('whoever watches an organization and is cut off again and again', () =>
     { weight: 1, arbitrary: fc.record({ do: fc.constant('end' as const), run: which }) },
   );
 
-  it('is told everything once, each call in order', async () => {
+  it('gets everything once, each call in order', async () => {
     const { make } = await runMaker(at);
     const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       const last = await make({ state: 'completed' });

@@ -9,7 +9,7 @@ import { withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 
-it('a worker sends what happens in watched runs, while somebody watches, and of no other run', () => {
+it('a worker sends the events of watched runs, while there is a watcher, and of no other run', () => {
   const [front, behind] = [new LiveWatchers(), new LiveWatchers()];
   const clock = new FakeClock();
   const { links, api } = wires(3, clock);
@@ -90,8 +90,8 @@ it('live items of another process are at most 500 a second, of which 250 interim
   expect(told).toHaveLength(501);
 });
 
-describe('whoever watches a call', () => {
-  it("is told the caller's words while they are spoken, which are not kept", async () => {
+describe('a client that watches a call', () => {
+  it("gets the caller's words while they are spoken, which are not stored", async () => {
     const harness = await held.harness.prepare();
     const { run, stream } = await harness.inboundCall();
     const told: unknown[] = [];
@@ -114,7 +114,7 @@ describe('whoever watches a call', () => {
     expect(JSON.stringify(stored)).not.toContain('final');
   });
 
-  it('is told when the agent begins and ends to speak, and when there is more in the log', async () => {
+  it('gets when the agent begins and ends to speak, and when there is more in the log', async () => {
     const harness = await held.harness.prepare();
     const { run, stream } = await harness.inboundCall();
     const told: string[] = [];

@@ -87,7 +87,7 @@ describe('the transcript', () => {
     expect(transcriptText(odd, false)).toBe('[2026-01-15T09:00:00.005+00:00] user: two lines\n');
   });
 
-  it('is empty for a call in which nobody spoke', () => {
+  it('is empty for a call without speech', () => {
     expect(transcriptText(logOf([0, ended('no-answer')]), false)).toBe('');
   });
 });

@@ -57,7 +57,7 @@ async function refusalOf(starting: Promise<unknown>): Promise<string | undefined
 }
 
 describe('a call that needs no number of ours', () => {
-  it('is dialled without a caller id, and its run says that nobody knows it', async () => {
+  it('is dialled without a caller id, and its run says that the number is unknown', async () => {
     const { runId } = await held.harness.start();
     expect(dials).toMatchObject([{ from: null, to: CALLER.replace('+', '00') }]);
     const run = await held.harness.run(runId);

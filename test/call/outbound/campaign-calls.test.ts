@@ -148,7 +148,7 @@ describe('a call of a campaign', () => {
     expect(held.harness.hangUps).toEqual([]);
   });
 
-  it('in doubt is not in the provider’s list, or the list is shown to nobody, or cannot be read', async () => {
+  it('in doubt is not in the provider’s list, or the list is hidden, or cannot be read', async () => {
     const { run } = await place('reset');
     expect(await calls().outcomeAfterCrash(run)).toBe('none');
     const refused = await place('reset', { status: 403, body: {} });

@@ -335,7 +335,7 @@ describe('a dial that fails', () => {
     expect(reply.body).not.toContain('<Stream');
   });
 
-  it('tells the client even if the store does not take the callback, and closes the run', async () => {
+  it('answers the client even if the store does not take the callback, and closes the run', async () => {
     const harness = await held.harness.prepare();
     harness.rest.answer = { status: 401, body: {} };
     harness.deps.store.runs.appendCallback = () => Promise.reject(new Error('store away'));

@@ -26,7 +26,7 @@ async function nothingHappened(harness: CallHarness): Promise<void> {
 }
 
 describe('a start', () => {
-  it('of an agent that is not valid is told everything that is wrong, and rings nobody', async () => {
+  it('of an agent that is not valid is refused with every fault, and dials no number', async () => {
     const harness = await held.harness.prepare();
     await harness.at.sql(
       `update workflow_versions set definition = jsonb_set(definition::jsonb, '{edges}',
@@ -50,7 +50,7 @@ describe('a start', () => {
   });
 
   it.each(['   ', 'hello', '+1', '+', '+123456789012345678'])(
-    'to %j is refused, as nobody can dial it',
+    'to %j is refused, as it cannot be dialled',
     async (phoneNumber) => {
       const harness = await held.harness.prepare();
       const words = expect.stringContaining('phone_number cannot be dialled');
@@ -62,7 +62,7 @@ describe('a start', () => {
 });
 
 describe('a start that names', () => {
-  it('telephony of another organization is told that there is none', async () => {
+  it('telephony of another organization is refused as not found', async () => {
     const harness = await held.harness.prepare();
     const foreign = await harness.configure('Theirs');
     const number = await harness.addNumber('+14155550103', { configurationId: foreign.id });
@@ -83,7 +83,7 @@ describe('a start that names', () => {
     await nothingHappened(harness);
   });
 
-  it('an agent of another organization is told that there is none', async () => {
+  it('an agent of another organization is refused as not found', async () => {
     const harness = await held.harness.prepare();
     const other = await otherOrganization(harness.at);
     await harness.at.sql('update workflows set organization_id = $1', [other]);
@@ -92,7 +92,7 @@ describe('a start that names', () => {
     await nothingHappened(harness);
   });
 
-  it('a run of another organization is told that there is none, and the run stays idle', async () => {
+  it('a run of another organization is refused as not found, and the run stays idle', async () => {
     const harness = await held.harness.prepare();
     const other = await otherOrganization(harness.at);
     const { id } = await harness.at.store.starts.createIdle({
@@ -114,7 +114,7 @@ describe('a start that names', () => {
     expect(harness.rest.asked).toEqual([]);
   });
 
-  it('a number that is not active, or of another configuration, is told that it is not found', async () => {
+  it('a number that is not active, or of another configuration, is refused as not found', async () => {
     const harness = await held.harness.prepare();
     const off = await harness.addNumber('+14155550104', { isActive: false });
     const second = await harness.configure('Second');

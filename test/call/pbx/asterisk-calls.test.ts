@@ -83,7 +83,7 @@ describe('a call in over an Asterisk', () => {
     await nothingIsLeft();
   });
 
-  it('to a number that nobody has is turned away as unallocated', async () => {
+  it('to an unassigned number is rejected as unallocated', async () => {
     const phone = asterisk.placeCall({ from: '5551234', to: '8888' });
     expect(await phone.ended).toMatchObject({ cause: 1 });
     expect(await runs()).toEqual([]);
@@ -118,7 +118,7 @@ describe('a call in over an Asterisk', () => {
     await nothingIsLeft();
   });
 
-  it('that dies with its Asterisk is closed, which is back in use once it is started', async () => {
+  it('that ends with its Asterisk is closed; Asterisk is used again once it is started', async () => {
     const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION });
     await heardOut(phone);
     await asterisk.crash();

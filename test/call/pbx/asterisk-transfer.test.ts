@@ -81,7 +81,7 @@ describe('a caller who asks for a colleague', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('is told by the agent that they refuse', async () => {
+  it('gets the refusal from the agent', async () => {
     const { caller, colleague } = await asked();
     const { length } = caller.heard;
     colleague.press('*');

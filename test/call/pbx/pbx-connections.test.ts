@@ -91,7 +91,7 @@ describe('connections to PBXs', () => {
     expect(idsOf(harness)).toEqual([id]);
   });
 
-  it('are let go of when another node has them, and at the end, for others to take', async () => {
+  it('are released when another node has them, and at the end, for others to take', async () => {
     const harness = held.harness;
     const { id } = await configurePbx(harness);
     await linesOf(harness).start();
@@ -109,7 +109,7 @@ describe('connections to PBXs', () => {
   });
 
   it.each(['deleted', 'changed'])(
-    'that are %s are let go of all at once: each may take longer than a third of the lease',
+    'that are %s are released all at once: each may take longer than a third of the lease',
     async (fate) => {
       const harness = held.harness;
       const { telephony } = harness.at.store;

@@ -40,7 +40,7 @@ async function answer({ harness, pbx, runId, callId, stream }: Heard): Promise<v
 }
 
 describe('a call that is heard while it rings', () => {
-  it('rings: its agent neither hears nor speaks, whatever is said', async () => {
+  it('rings: its agent neither listens nor speaks during any early media', async () => {
     const at = await heard(await held.harness.prepare());
     const { harness, pbx, runId, callId, stream } = at;
     await harness.pass(20_000);
@@ -122,7 +122,7 @@ describe('a call that is heard while it rings', () => {
     expect(await harness.ended({ id: runId })).toMatchObject({ disposition: 'busy' });
   });
 
-  it('and of whose end nothing is told was not answered', async () => {
+  it('and without an event for its end was not answered', async () => {
     const at = await heard(await held.harness.prepare());
     const { harness, runId, callId, pbx } = at;
     pbx.end(callId);

@@ -103,7 +103,7 @@ describe('an inbound call over a PBX', () => {
     expect(pbx.refused).toEqual([]);
   });
 
-  it('that is told of twice is taken once', async () => {
+  it('that is reported twice is taken once', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     pbx.inbound(PHONE, EXTENSION);
@@ -117,7 +117,7 @@ describe('an inbound call over a PBX', () => {
     expect(stream.open).toBe(true);
   });
 
-  it('that the dialplan hands back once it is over is turned away, not left in silence', async () => {
+  it('that the dialplan returns once it is over is rejected, not left in silence', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     pbx.inbound(PHONE, EXTENSION);
@@ -315,7 +315,7 @@ describe('an inbound call over a PBX is turned away', () => {
     expect(await harness.runs()).toEqual([]);
   });
 
-  it('while the gateway drains, which waits for the calls that talk and then lets go', async () => {
+  it('while the gateway drains, which waits for connected calls and then releases the PBX', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     pbx.inbound('first', EXTENSION);

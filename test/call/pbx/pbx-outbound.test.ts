@@ -91,7 +91,7 @@ describe('an outbound call over a PBX', () => {
     },
   );
 
-  it('whose end is told twice, or before the answer to the dial, is closed once', async () => {
+  it('whose end is reported twice, or before the answer to the dial, is closed once', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     harness.pbx.onDial = async ({ runId }, callId) => {
@@ -169,7 +169,7 @@ describe('an outbound call over a PBX', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('whose media is closed but whose end is told later is ended by its media', async () => {
+  it('whose media is closed but whose end is reported later is ended by its media', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     const { runId } = await harness.start();
@@ -180,7 +180,7 @@ describe('an outbound call over a PBX', () => {
     expect(await harness.ended({ id: runId })).toMatchObject({ disposition: 'user_hangup' });
   });
 
-  it('whose end is told but whose media stays is ended a moment later', async () => {
+  it('whose end is reported but whose media stays is ended a moment later', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     const { runId } = await harness.start();
@@ -206,7 +206,7 @@ describe('an outbound call over a PBX', () => {
     expect(await harness.run(runId)).toMatchObject({ disposition: 'system_cancelled' });
   });
 
-  it('that is told of twice as answered is connected once', async () => {
+  it('that is reported twice as answered is connected once', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     const { runId } = await harness.start();
@@ -274,7 +274,7 @@ describe('an outbound call over a PBX', () => {
   });
 });
 
-describe('an answering machine, which a PBX does not tell of', () => {
+describe('an answering machine, which a PBX does not report', () => {
   const settings = { voicemail_detection: { enabled: true, long_speech_timeout: 2 } };
 
   it('is heard, and is not talked to where the agent is not to', async () => {

@@ -47,7 +47,7 @@ describe('interim words', () => {
     expect(text).toMatch(/^(lorem|ipsum) .*end$/);
   });
 
-  it('cost no timer while nobody watches', () => {
+  it('use no timer without a watcher', () => {
     const { clock, sent, words } = interim({ isWatched: false });
     words.partial('yes');
     words.partial('yes please');

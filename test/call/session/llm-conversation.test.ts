@@ -57,7 +57,7 @@ describe('a call led by a model', () => {
     expect(harness.hangUps).toHaveLength(1);
   });
 
-  it('that is dead tells the caller so and ends politely', async () => {
+  it('that cannot be reached leads to an apology and a polite end', async () => {
     const { harness, llm } = await withModel();
     llm.answers = [{ fails: 'LLM_FAILED' }];
     const { stream, run } = await harness.inboundCall();
@@ -196,7 +196,7 @@ describe('the end of a call', () => {
     },
   );
 
-  it('goes on when the recording, its look-up and the transcript fail', async () => {
+  it('continues when the recording, its look-up and the transcript fail', async () => {
     const { harness } = await withModel();
     harness.deps.files.create = () =>
       Promise.resolve({

@@ -29,7 +29,7 @@ it.each([
   },
 );
 
-describe('a caller who leaves while the process stands still', () => {
+describe('a caller who leaves while the process is suspended', () => {
   it.each([
     ['before its timers', false],
     ['after its timers', true],

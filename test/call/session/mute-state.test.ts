@@ -88,8 +88,8 @@ function talk(data: Data = {}) {
   return definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]);
 }
 
-describe('whoever watches a call', () => {
-  it('is told that the agent does not listen while it cannot be interrupted', async () => {
+describe('a client that watches a call', () => {
+  it('gets that the agent does not listen while it cannot be interrupted', async () => {
     await at.harness.prepare();
     const { run, stream } = await at.harness.inboundCall();
     const heard = watched(run);
@@ -124,7 +124,7 @@ describe('whoever watches a call', () => {
     expect(JSON.stringify(logs)).not.toContain('user-mute');
   });
 
-  it('is told nothing of it where the caller may cut in', async () => {
+  it('gets nothing of it where the caller may interrupt', async () => {
     const [first, ...rest] = drinks.nodes;
     const data = { ...first?.data, allow_interrupt: true };
     const nodes = [{ ...first, data }, ...rest];
@@ -138,7 +138,7 @@ describe('whoever watches a call', () => {
     expect(heard.words.slice(2)).toEqual(['user-mute-started']);
   });
 
-  it('is told that nobody listens while variables are fetched', async () => {
+  it('gets that the agent does not listen while variables are fetched', async () => {
     const late = deferred();
     outside.answer = { status: 200, body: {}, until: late.promise };
     const fetch = { pre_call_fetch_mode: 'always', pre_call_fetch_url: outside.url };
@@ -156,7 +156,7 @@ describe('whoever watches a call', () => {
     expect(told).toEqual([MUTED, LISTENS, 'rtf-bot-started-speaking', 'rtf-bot-stopped-speaking']);
   });
 
-  it('is told that nobody is answered while a tool runs', async () => {
+  it('gets that the caller is not answered while a tool runs', async () => {
     const llm = new ScriptedModel(at.harness.clock);
     llm.answers = [{ call: 'find_order' }, { say: ['It is on its way.'] }];
     at.harness.speech.llm = llm;

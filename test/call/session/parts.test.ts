@@ -51,7 +51,7 @@ describe('the idle watch', () => {
     expect(idles()).toBe(2);
   });
 
-  it('begins anew when somebody speaks, and waits while somebody is at it', () => {
+  it('restarts when someone speaks, and waits while someone is speaking', () => {
     let speaking = true;
     const { clock, watch: idle, idles } = watch(() => speaking);
     idle.reset();

@@ -57,7 +57,7 @@ function level({ farEnd }: Stream, ms: number): number {
 const RINGING_DBFS = -22.2;
 
 describe('while variables are fetched', () => {
-  it('the caller hears a ring-back tone, two seconds of six', async () => {
+  it('plays the caller a ring-back tone, two seconds of six', async () => {
     await prepare();
     const answer = late();
     const { stream } = await at.harness.inboundCall();
@@ -71,7 +71,7 @@ describe('while variables are fetched', () => {
     await at.harness.until(() => at.harness.tts.asked.length > 0);
   });
 
-  it('so does whoever was called', async () => {
+  it('plays it to a called person too', async () => {
     await prepare();
     const answer = late();
     const { runId } = await at.harness.start();

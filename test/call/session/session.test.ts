@@ -137,7 +137,7 @@ describe('a caller', () => {
     expect(rest).toEqual(['user: coffee', 'assistant: Coffee it is. Goodbye.']);
   });
 
-  it('who is silent is asked once, then told goodbye', async () => {
+  it('who is silent is asked once, then gets a goodbye', async () => {
     const harness = await held.harness.prepare(drinks, { max_user_idle_timeout: 5 });
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);

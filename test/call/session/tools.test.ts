@@ -93,7 +93,7 @@ const results = (llm: ScriptedModel) =>
 const saidAtLast = (harness: CallHarness) => harness.tts.asked.at(-1);
 
 describe('a call in which the model uses tools', () => {
-  it('asks another system, does a sum, and hands the caller over', async () => {
+  it('requests data from another system, computes a sum, and transfers the caller', async () => {
     const { harness } = at;
     const credential = await harness.at.store.credentials.create(harness.at.owner, {
       name: 'Shop',
@@ -226,7 +226,7 @@ describe('a tool', () => {
     expect(shop.asked).toEqual([]);
   });
 
-  it('whose credential is gone tells the model, and asks nobody', async () => {
+  it('whose credential was deleted reports that to the model, and sends no request', async () => {
     at.harness.deps.http.credentialHeaders = credentialHeadersFrom(at.harness.at.store);
     const tool = orderTool({ credential_uuid: 'gone' });
     const { harness, llm } = await withModel([asks, { say: ['Sorry.'] }], tool);
@@ -277,7 +277,7 @@ describe('a transfer', () => {
   const asks: Answer = { call: 'front_desk' };
   const sorry: Answer = { say: ['Nobody is there.'] };
 
-  it('that the provider refuses is told to the model, and the call goes on', async () => {
+  it('that the provider refuses is reported to the model, and the call continues', async () => {
     const { harness } = at;
     harness.rest.answer = (asked) =>
       asked.body.startsWith('Twiml=') ? { status: 400, body: { code: 1 } } : twilioAnswers(asked);
@@ -379,7 +379,7 @@ describe('a transfer over a PBX', () => {
     },
   );
 
-  it('that the PBX forgets is given up a few seconds after the ringing', async () => {
+  it('for which the PBX sends no more events is abandoned a few seconds after the ringing', async () => {
     at.harness.pbx.onTransfer = (signal) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));

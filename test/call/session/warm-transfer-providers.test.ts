@@ -68,7 +68,7 @@ const results = (llm: ScriptedModel) =>
     ?.messages.flatMap((message) => (message.role === 'tool' ? [JSON.parse(message.content)] : []));
 
 describe('a transfer that is announced to the colleague', () => {
-  it('tells them who calls and why, and is done when they press a key', async () => {
+  it('announces the caller and the reason, and is done when they press a key', async () => {
     const { harness, caller, colleague, answer } = await transferring();
     expect(harness.pbx.transfers).toMatchObject([
       { callId: 'phone', to: '14155550199', ringS: 20, warm: { callerHears: 'music' } },
@@ -154,7 +154,7 @@ describe('a transfer that is announced to the colleague', () => {
     expect(colleague.frames).toBe(frames);
   });
 
-  it('that the PBX forgets is given up in the end', async () => {
+  it('for which the PBX sends no more events is abandoned in the end', async () => {
     const { harness, llm } = await transferring();
     await harness.pass(20_000 + 5_000 + 75_000);
     expect(llm.spoken).toHaveLength(1);
@@ -163,7 +163,7 @@ describe('a transfer that is announced to the colleague', () => {
   });
 });
 
-describe('where nobody can be spoken to before a transfer', () => {
+describe('at a provider without announcements before a transfer', () => {
   it('the run says so from its beginning, and the transfer fails', async () => {
     const { harness, llm } = await prepare({ message: 'A call.' });
     const { stream, run } = await harness.inboundCall();

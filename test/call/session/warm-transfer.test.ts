@@ -76,7 +76,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('a colleague who takes calls by a key', () => {
-  it('is told the words again and again while they have not decided', async () => {
+  it('gets the announcement again and again while they have not decided', async () => {
     await begin(BY_KEY);
     await pass(TEXT_MS + 2_900);
     expect(tts.asked).toEqual([TEXT]);

@@ -82,7 +82,7 @@ describe("the speech services of an organization's call", () => {
     expect([plan.stt?.name, plan.tts.name]).toEqual(['assemblyai', 'fake']);
   });
 
-  it('are without what this version does not know, which is a fault of the call', async () => {
+  it('are without unknown services of a later version, each a fault of the call', async () => {
     const { planOf } = open(configured({ stt: { provider: 'no-such-service' }, tts }));
     const { plan, faults } = await planOf();
     expect([plan.stt?.name, plan.tts.name]).toEqual(['fake', 'elevenlabs']);

@@ -107,7 +107,7 @@ describe('variables before a call', () => {
       { status: 200, body: { initial_context: { a: 'x'.repeat(65_536) } } } as const,
     ],
     ['a broken connection', 'reset' as const],
-  ])('are done without after %s, which the run tells', async (_what, answer) => {
+  ])('are skipped after %s, which the run records', async (_what, answer) => {
     await prepare();
     crm.answer = answer;
     const { stream, run } = await at.harness.inboundCall();

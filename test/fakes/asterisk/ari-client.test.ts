@@ -86,7 +86,7 @@ describe('ari-client against the simulated Asterisk', () => {
     expect(await client.applications['list']?.()).toMatchObject([{ name: 'oracle' }]);
   });
 
-  it('dials, and hears of the answer', async () => {
+  it('dials, and gets the event of the answer', async () => {
     const made = await client.channels['originate']?.({
       endpoint: 'PJSIP/answer@loop',
       app: 'oracle',
@@ -142,7 +142,7 @@ describe('ari-client against the simulated Asterisk', () => {
     expect(asterisk.bridgeIds).toEqual([]);
   });
 
-  it('is told why a request is refused', async () => {
+  it('gets the reason of a refused request', async () => {
     const asked = client.channels['answer']?.({ channelId: 'none' });
     await expect(asked).rejects.toThrow('{"message":"Channel not found"}');
   });

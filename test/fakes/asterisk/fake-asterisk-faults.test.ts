@@ -154,7 +154,7 @@ describe('client mode', () => {
 describe('server mode', () => {
   beforeEach(() => begin());
 
-  it('knows no other id than the one it gave, and each only once', async () => {
+  it('accepts no other id than the one it gave, and each only once', async () => {
     const refused = async (id: string): Promise<number | null> => {
       const socket = new MediaClient(account, id).socket;
       return await new Promise((resolve) => {
@@ -171,7 +171,7 @@ describe('server mode', () => {
     expect(await refused(id)).toBe(404);
   });
 
-  it('gives up after 31 s if nobody connects', async () => {
+  it('gives up after 31 s without a connection', async () => {
     await serverLeg('leg-1');
     expect(await session.event('ChannelDestroyed', 'leg-1')).toMatchObject({ cause: 19 });
     expect(session.events.map(({ type }) => type)).toEqual(['Dial', 'ChannelDestroyed']);
@@ -401,7 +401,7 @@ describe('machines', () => {
     expect(asterisk.channels).toEqual([]);
   });
 
-  it('can tell StasisStart before it answers the request', async () => {
+  it('can send StasisStart before it answers the request', async () => {
     asterisk.faults.eventsBeforeAnswer = true;
     const asked = session.ask('POST', 'channels', {
       endpoint: 'Local/instant@out-dest/n',
@@ -412,7 +412,7 @@ describe('machines', () => {
     expect(await asked).toMatchObject({ status: 200, body: { state: 'Down' } });
   });
 
-  it('can leave a request without an answer, or answer what it is told to', async () => {
+  it('can leave a request without an answer, or give a set answer', async () => {
     asterisk.faults.rest = ({ path }) => (path === 'bridges' ? 'hang' : undefined);
     const hung = session.ask('GET', 'bridges').then(() => 'answered');
     const other = session.ask('GET', 'channels').then(() => 'other');
@@ -422,7 +422,7 @@ describe('machines', () => {
     hung.catch(() => undefined); // It breaks off with the server.
   });
 
-  it('can repeat, swallow and invent events', async () => {
+  it('can repeat, drop and invent events', async () => {
     asterisk.stasis.tap = (event) =>
       event.type === 'StasisStart' ? [event, event, { type: 'SomethingNew' }] : [];
     asterisk.placeCall({ from: '1', to: '8000' });
@@ -431,7 +431,7 @@ describe('machines', () => {
     expect(types).toEqual(['StasisStart', 'StasisStart', 'SomethingNew']);
   });
 
-  it('can keep the event socket open and dead', async () => {
+  it('can keep the event socket open without traffic', async () => {
     asterisk.freezeEvents();
     asterisk.placeCall({ from: '1', to: '8000' });
     await until(() => asterisk.stasis.sent.length > 0);

@@ -72,7 +72,7 @@ describe('the simulated Asterisk', () => {
     expect(reply).toEqual({ status, body: { message: expect.stringMatching(message) } });
   });
 
-  it('joins a caller and a media leg: both hear each other, marks return when played', async () => {
+  it('joins a caller and a media leg: audio goes both ways, marks return when played', async () => {
     const { media } = await joined('tone');
     media.socket.send(Buffer.alloc(1_600, 0x10));
     media.socket.send('{"command":"MARK_MEDIA","correlation_id":"m1"}');
@@ -122,7 +122,7 @@ describe('the simulated Asterisk', () => {
     expect(asterisk.channels.map(({ id }) => id)).toEqual([callId]);
   });
 
-  it('tells the old owner of an application that it was replaced, and nothing more', async () => {
+  it('notifies the old owner of an application that it was replaced, and sends it nothing more', async () => {
     const second = await AriSession.open(account, 'app');
     await session.event('ApplicationReplaced');
     asterisk.placeCall({ from: '5551234', to: '8000' });
@@ -145,7 +145,7 @@ describe('the simulated Asterisk', () => {
     again.close();
   });
 
-  it('takes an id for used if one in use begins with it, whatever the letter case', async () => {
+  it('takes an id for used if one in use begins with it, for any letter case', async () => {
     const dial = (channelId: string) =>
       session.ask('POST', 'channels', {
         endpoint: 'Local/quiet@caller-sim/n',
@@ -158,14 +158,14 @@ describe('the simulated Asterisk', () => {
     expect((await dial('pfx-123')).status).toBe(200);
   });
 
-  it('dies of a duplicate id of a media leg, as Asterisk up to 22.10 does', async () => {
+  it('crashes on a duplicate id of a media leg, as Asterisk up to 22.10 does', async () => {
     await mediaLeg('leg-1');
     await mediaLeg('leg-1').catch(() => undefined);
     expect(asterisk.complaints).toEqual([expect.stringContaining('taken')]);
     expect(asterisk.channels).toEqual([]);
   });
 
-  it('tells of a channel that enters an application nobody but that application', async () => {
+  it('reports a channel that enters an application to that application alone', async () => {
     const other = await AriSession.open(account, 'other');
     const variables = { ['__TARGET']: 'other' };
     const query = { endpoint: 'Local/8000@pbx-in/n', app: 'app', channelId: 'call-1' };

@@ -69,7 +69,7 @@ async function connected() {
 }
 
 describe('an inbound call at the fake', () => {
-  it('arrives signed, is answered with a stream, and hears what is played as it is played', async () => {
+  it('arrives signed, is answered with a stream, and receives what is played as it is played', async () => {
     const { call, line } = await connected();
     expect(gateway.events[0]).toMatchObject({ kind: 'inbound-call', from: THEIRS, to: OURS });
     expect(line.start).toMatchObject({ callId: call.sid, codecIn: 'PCMU' });
@@ -137,7 +137,7 @@ describe('an inbound call at the fake', () => {
     expect(call.status).toBe('in-progress');
   });
 
-  it('hears a sentence, or the busy tone, when it is rejected', async () => {
+  it('receives a sentence, or the busy tone, when it is rejected', async () => {
     gateway.reply = () => webhook.reject('no-workflow', null).reply;
     const refused = await twilio.placeInboundCall({ from: THEIRS, to: OURS });
     expect(await refused.ended).toBe('completed');
@@ -168,7 +168,7 @@ describe('an inbound call at the fake', () => {
 });
 
 describe('an outbound call at the fake', () => {
-  it('rings, is answered, tells its statuses in order and who answered', async () => {
+  it('rings, is answered, reports its statuses in order and who answered', async () => {
     twilio.onOutboundCall((call) => {
       call.answeredBy = 'machine_start';
       call.answer();
@@ -240,7 +240,7 @@ describe('an outbound call at the fake', () => {
     expect(await call?.ended).toBe('completed');
   });
 
-  it('tells its statuses twice and out of order when it is asked to', async () => {
+  it('reports its statuses twice and out of order on request', async () => {
     await twilio.close();
     await gateway.close();
     await start({ mischief: { deliveries: 2, reorder: true } });

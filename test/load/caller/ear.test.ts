@@ -39,7 +39,7 @@ const faultsOf = ({ underruns, lostFrames, reorderedFrames }: Heard) => ({
 });
 const NONE = { underruns: 0, lostFrames: 0, reorderedFrames: 0 };
 
-describe('an ear', () => {
+describe("the measurement of a caller's audio", () => {
   it('finds no fault in a steady stream, nor at the seam of two clips, nor after a pause', () => {
     const heard = hear([
       ...steady(),
@@ -52,7 +52,7 @@ describe('an ear', () => {
     expect([heard.spacing.at(0.01), heard.spacing.max]).toEqual([20, 20]);
   });
 
-  it('sees a late frame, and by how much', () => {
+  it('detects a late frame, and by how much', () => {
     const stream = steady();
     (stream[100] as Arrival).atMs += 37;
     // What comes after it on the same line can not overtake it.
@@ -63,7 +63,7 @@ describe('an ear', () => {
     expect(heard.spacing.max).toBe(57);
   });
 
-  it('sees that the sound broke off when a frame is later than the lead', () => {
+  it('detects a gap when a frame is later than the lead', () => {
     const stream = steady();
     for (const each of stream.slice(100)) each.atMs += 130;
     const heard = hear(stream);
@@ -85,12 +85,12 @@ describe('an ear', () => {
     expect(heard.lateness.max).toBe(0);
   });
 
-  it('sees a missing frame', () => {
+  it('detects a missing frame', () => {
     const heard = hear(steady().filter((_, index) => index !== 100));
     expect(faultsOf(heard)).toEqual({ ...NONE, lostFrames: 1 });
   });
 
-  it('sees a frame whose place silence took', () => {
+  it('detects a frame that silence replaced', () => {
     const stream = steady();
     (stream[100] as Arrival).mark = -1;
     const heard = hear(stream);
@@ -98,27 +98,27 @@ describe('an ear', () => {
     expect(heard.frames - heard.markedFrames).toBe(1);
   });
 
-  it('sees two frames that were swapped', () => {
+  it('detects two frames that were swapped', () => {
     const stream = steady();
     (stream[100] as Arrival).mark = 101;
     (stream[101] as Arrival).mark = 100;
     expect(faultsOf(hear(stream))).toEqual({ ...NONE, reorderedFrames: 1 });
   });
 
-  it('sees the last two frames of a clip that were swapped', () => {
+  it('detects the last two frames of a clip that were swapped', () => {
     const stream = steady();
     (stream[198] as Arrival).mark = 199;
     (stream[199] as Arrival).mark = 198;
     expect(faultsOf(hear(stream))).toEqual({ ...NONE, reorderedFrames: 1 });
   });
 
-  it('sees a frame that came twice', () => {
+  it('detects a frame that came twice', () => {
     const stream = steady();
     stream.splice(100, 0, stream[99] as Arrival);
     expect(faultsOf(hear(stream))).toEqual({ ...NONE, reorderedFrames: 1 });
   });
 
-  it('sees a gap of silence within a clip, however long', () => {
+  it('detects a gap of silence of any length within a clip', () => {
     const stream = steady();
     for (const each of stream.slice(100)) each.atMs += 1_000;
     const heard = hear(stream);
@@ -126,12 +126,12 @@ describe('an ear', () => {
     expect(heard.underrunMs).toBe(1_000 - 80);
   });
 
-  it('sees a clip that broke off when the next begins', () => {
+  it('detects a clip that broke off when the next begins', () => {
     const heard = hear([...steady({ frames: 150 }), ...steady({ clip: 1, fromMs: 9_000 })]);
     expect(faultsOf(heard)).toEqual({ ...NONE, lostFrames: 50 });
   });
 
-  it('sees a clip that begins in its middle', () => {
+  it('detects a clip that begins in its middle', () => {
     expect(faultsOf(hear(steady().slice(30)))).toEqual({ ...NONE, lostFrames: 30 });
   });
 
@@ -152,7 +152,7 @@ describe('an ear', () => {
     expect(heard.lateness.max).toBe(0);
   });
 
-  it('sees an interruption of speech without a mark, and takes a longer pause for an end', () => {
+  it('detects an interruption of speech without a mark, and takes a longer pause for an end', () => {
     const unmarked = steady().map(({ atMs }) => ({ atMs, mark: -1 }));
     for (const each of unmarked.slice(100)) each.atMs += 150;
     expect(faultsOf(hear(unmarked))).toEqual({ ...NONE, underruns: 1 });

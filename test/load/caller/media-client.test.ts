@@ -94,7 +94,7 @@ describe('the media client', () => {
     expect(await closed).toBe('closed by us');
   });
 
-  it('answers pings, and tells why the gateway closed', async () => {
+  it('answers pings, and reports why the gateway closed', async () => {
     const { server, port } = await websocketServer();
     const connection = once(server, 'connection');
     const { closed } = connect(port);

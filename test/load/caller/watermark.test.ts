@@ -19,7 +19,7 @@ const place = fc.record({
 const audio = fc.uint8Array({ minLength: FRAME_BYTES, maxLength: FRAME_BYTES });
 
 describe('the watermark', () => {
-  it('is read back from any audio, as bytes and as base64, wherever the frame lies', () => {
+  it('is read back from any audio, as bytes and as base64, at any offset of the frame', () => {
     const scratch = new Uint8Array(SCRATCH_BYTES);
     const frames = fc.array(fc.tuple(audio, place), { minLength: 1, maxLength: 4 });
     fc.assert(

@@ -7,7 +7,7 @@ import { machineBusyMs, ownCores, processFigures } from './process-figures.ts';
 import { growthKb } from './series.ts';
 
 describe('a histogram', () => {
-  it('tells percentiles to a tenth of a millisecond and the greatest as it is', () => {
+  it('has percentiles to a tenth of a millisecond and the exact maximum', () => {
     const histogram = new Histogram();
     for (let i = 1; i <= 1_000; i++) histogram.add(i / 10);
     expect([histogram.at(0.5), histogram.at(0.95), histogram.at(0.99)]).toEqual([50, 95, 99]);
@@ -17,7 +17,7 @@ describe('a histogram', () => {
     expect(histogram.at(0)).toBe(0);
   });
 
-  it('has nothing to tell when nothing was counted', () => {
+  it('is empty when nothing was counted', () => {
     expect([new Histogram().at(0.99), new Histogram().max]).toEqual([null, null]);
   });
 });
@@ -71,7 +71,7 @@ describe("a gateway's metrics", () => {
 });
 
 describe.runIf(process.platform === 'linux')('the kernel', () => {
-  it('tells of this process and of the machine', () => {
+  it('has figures of this process and of the machine', () => {
     const { cpuMs, rssKb, descriptors, sockets } = processFigures(process.pid);
     expect(sockets).toBeLessThan(descriptors);
     expect(cpuMs).toBeGreaterThan(0);

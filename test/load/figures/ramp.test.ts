@@ -80,7 +80,7 @@ describe('the goal beside an attack on the API', () => {
 });
 
 describe('a ramp', () => {
-  it('climbs until a count misses the goal and looks for the highest that holds it', async () => {
+  it('climbs until a count misses the goal and searches for the highest that holds it', async () => {
     const { measured, steps, best } = await climbOn(130);
     expect(measured).toEqual([50, 100, 200, 150, 125, 138, 132]);
     expect(best).toBe(125);
@@ -135,7 +135,7 @@ describe('a ramp', () => {
 });
 
 describe('doubts about a measurement', () => {
-  it('are told when the load process or others had too little of the machine', () => {
+  it('report when the load process or others had too little of the machine', () => {
     expect(doubtsOf(figuresOf(1))).toEqual([]);
     const crowded = { clientDelayP99Ms: 6, clientCpuPercent: 90, othersCpuPercent: 60 };
     expect(doubtsOf(figuresOf(1, crowded))).toHaveLength(3);

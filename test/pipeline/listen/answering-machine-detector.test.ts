@@ -92,7 +92,7 @@ describe('who has answered', () => {
     expect(heard).toEqual(['machine_end_beep']);
   });
 
-  it('is not known if nobody says a word', () => {
+  it('is unknown without speech', () => {
     expect(verdicts(silence(12_000))).toEqual(['unknown 10s']);
   });
 

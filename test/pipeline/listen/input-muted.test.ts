@@ -9,7 +9,7 @@ import { CallRig } from '../call-rig.ts';
 const noise = () => new BackgroundNoise(new Int16Array(8_000).fill(500), 1);
 
 describe('before it is listened to', () => {
-  it('what is said is recorded and comes to nobody', async () => {
+  it('speech is recorded and not recognised', async () => {
     const recording = new MemoryRecording();
     const rig = new CallRig({ isInputMuted: true, recording });
     rig.line = 'voice';

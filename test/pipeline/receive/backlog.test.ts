@@ -61,7 +61,7 @@ describe.each([true, false])('a backlog of 8 s (packets with timestamps: %s)', (
   });
 });
 
-it('a moment in which the process stood still costs nothing', async () => {
+it('a short suspension of the process costs nothing', async () => {
   const recording = new MemoryRecording();
   const rig = new CallRig({ recording });
   await rig.voice(1_000);

@@ -143,7 +143,7 @@ describe('the caller’s packets', () => {
     expect([decoder.duplicates, decoder.late]).toEqual([1, 1]);
   });
 
-  it('of a stream that begins anew are heard', () => {
+  it('of a stream that starts again are heard', () => {
     const { decoder, values } = start();
     decoder.push(packet(1), 100_000, 20);
     decoder.push(packet(2), 0, 40);

@@ -24,7 +24,7 @@ function listen() {
   return { keys, ear: new InBandDtmf((key) => keys.push(key)) };
 }
 
-describe('where nobody signals keys', () => {
+describe('on a line without signalled keys', () => {
   it('those in the caller’s audio are the same as signalled ones', async () => {
     const rig = new CallRig({ detectsInBandDtmf: true });
     rig.audio.expect(MENU);
@@ -68,7 +68,7 @@ describe('where nobody signals keys', () => {
     expect(rig.kinds).toContain('digit');
   });
 
-  it('nothing is heard on a deaf line', async () => {
+  it('nothing is detected on a line without tones', async () => {
     const rig = new CallRig({ detectsInBandDtmf: true, isInputMuted: true });
     await rig.plays(dtmfTones('5'));
     expect(rig.kinds).toEqual([]);
@@ -81,8 +81,8 @@ it('where keys are signalled none is heard in the audio', async () => {
   expect(rig.kinds).not.toContain('digit');
 });
 
-describe('an ear for keys', () => {
-  it('passes over the signal of a key that it told of, however fast the next follows', () => {
+describe('the in-band detector', () => {
+  it('ignores the signal of a key that it has reported, however fast the next follows', () => {
     const { ear, keys } = listen();
     hear(ear, '77', 0);
     expect(keys).toEqual(['7', '7']);
@@ -91,14 +91,14 @@ describe('an ear for keys', () => {
     expect(ear.noteSignalled('7', 900)).toBe(true);
   });
 
-  it('takes a signal that comes first, and does not hear the key then', () => {
+  it('takes a signal that comes first, and does not report the tone of that key', () => {
     const { ear, keys } = listen();
     expect(ear.noteSignalled('7', 10)).toBe(true);
     hear(ear, '7', 20);
     expect(keys).toEqual([]);
   });
 
-  it('takes the same key pressed anew, three seconds later', () => {
+  it('takes the same key pressed again, three seconds later', () => {
     const { ear } = listen();
     hear(ear, '7', 0);
     expect(ear.noteSignalled('7', 3_100)).toBe(true);
@@ -119,7 +119,7 @@ describe('an ear for keys', () => {
     expect(keys).toEqual([]);
   });
 
-  it('does not hear the tones that we send come back', () => {
+  it('ignores the echo of tones that we send', () => {
     const { ear, keys } = listen();
     ear.ignoreUntil(500);
     hear(ear, '12', 0);

@@ -14,7 +14,7 @@ import { CallRig } from '../call-rig.ts';
 const ramp = Int16Array.from({ length: 1_000 }, (_, i) => i);
 
 describe('a loop of noise', () => {
-  it('stands where media time says, and goes on from frame to frame', () => {
+  it('has the position of the media time, and continues from frame to frame', () => {
     const noise = new BackgroundNoise(ramp, 1);
     const frame = new Int16Array(160);
     noise.mixInto(frame, 0);
@@ -71,7 +71,7 @@ function isOnlyHiss(rig: CallRig, fromMs: number, untilMs: number): boolean {
 }
 
 describe('a call with background noise', () => {
-  it('hears it before, between and after what the agent says', async () => {
+  it("gets it before, between and after the agent's utterances", async () => {
     const rig = new CallRig({ ambient: hiss() });
     await rig.run(500);
     rig.say('Hello there.');

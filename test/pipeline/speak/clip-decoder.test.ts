@@ -75,7 +75,7 @@ describe('a clip', () => {
     expect(await decodeClip(file(samples, 48_000), 0.1)).toHaveLength(800);
   });
 
-  it('lets others take their turn while it is decoded', async () => {
+  it('yields to the event loop while it is decoded', async () => {
     const bytes = file(new Int16Array(48_000 * 10), 48_000);
     let turns = 0;
     let isDone = false;
@@ -89,7 +89,7 @@ describe('a clip', () => {
     expect(turns).toBeGreaterThanOrEqual(90);
   });
 
-  it('tells its length from its header', () => {
+  it('reads its length from its header', () => {
     expect(inspectClip(wav('s24-44k-stereo')).seconds).toBeCloseTo(0.1, 3);
   });
 

@@ -44,7 +44,7 @@ describe('a clip', () => {
     expect(rig.farEnd.clears).toBeGreaterThan(0);
   });
 
-  it('that nobody may interrupt is heard to its end', async () => {
+  it('that may not be interrupted is played to its end', async () => {
     const rig = new CallRig();
     rig.play(WORDS, CLIP, { interruptible: false });
     await rig.run(500);

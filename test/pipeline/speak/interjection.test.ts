@@ -85,7 +85,7 @@ describe('an interjection', () => {
 });
 
 describe('the waiting tone', () => {
-  it('sounds softly every two seconds until the agent speaks, and tells nothing', async () => {
+  it('sounds softly every two seconds until the agent speaks, and reports nothing', async () => {
     const rig = new CallRig();
     rig.audio.hold(true);
     await rig.run(5_000);

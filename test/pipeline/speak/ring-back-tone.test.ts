@@ -19,7 +19,7 @@ const level = (rig: CallRig, fromMs: number, untilMs: number) =>
   levelDbfs(heard(rig, fromMs, untilMs));
 
 describe('a call that rings', () => {
-  it('sounds two seconds of six, without gaps, and tells nothing', async () => {
+  it('sounds two seconds of six, without gaps, and reports nothing', async () => {
     const rig = new CallRig();
     rig.audio.ring(true);
     await rig.run(8_500);
@@ -62,7 +62,7 @@ describe('a call that rings', () => {
     expect(rig.farEnd.frames).toEqual([]);
   });
 
-  it('begins anew the next time', async () => {
+  it('starts again the next time', async () => {
     const rig = new CallRig();
     rig.audio.ring(true);
     await rig.run(3_000);
@@ -89,7 +89,7 @@ describe('a call that rings', () => {
     expect(later).toBeLessThanOrEqual(60);
   });
 
-  it('hears the caller, and rings on', async () => {
+  it("reports the caller's speech, and rings on", async () => {
     const rig = new CallRig();
     rig.audio.ring(true);
     await rig.run(500);

@@ -100,7 +100,7 @@ describe('the end of a turn', () => {
     expect(bench.closesAfter()).toBeLessThanOrEqual(300);
   });
 
-  it('tells when speech was last heard, when that was decided, and when the words came', () => {
+  it('reports when speech was last detected, when that was decided, and when the words came', () => {
     const bench = new Bench();
     bench.run(1_000);
     bench.speak(500, 'hello');
@@ -192,7 +192,7 @@ describe('words', () => {
     expect(bench.turns).toMatchObject([{ text: 'late words', unvoiced: false, startMs: 0 }]);
   });
 
-  it('that nobody was heard to say are marked', () => {
+  it('without detected speech are marked', () => {
     const bench = new Bench();
     bench.run(10_000);
     bench.final('quiet words');

@@ -41,7 +41,7 @@ describe('caller and agent together', () => {
     expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
   });
 
-  it('an utterance that had hardly begun begins anew after a noise', async () => {
+  it('an utterance that had hardly begun starts again after a noise', async () => {
     const rig = new CallRig();
     rig.say(LONG);
     await rig.run(160);
@@ -104,7 +104,7 @@ describe('what an unfinished interruption leaves behind', () => {
   });
 });
 
-describe('words that nobody was heard to speak', () => {
+describe('words without detected speech', () => {
   it('are the agent’s own if it has just said them, and the caller’s otherwise', async () => {
     for (const [text, turns] of [
       ['you like that', []],
@@ -122,7 +122,7 @@ describe('words that nobody was heard to speak', () => {
 });
 
 describe('the strategy', () => {
-  it('min_words lets fewer words pass and stops at enough, or at a word that means stop', async () => {
+  it('min_words ignores fewer words and stops at enough, or at a word that means stop', async () => {
     for (const [text, stops] of [
       ['two words', false],
       ['these are three', true],
@@ -170,7 +170,7 @@ describe('the strategy', () => {
 });
 
 describe('a bug met on a tick of the clock', () => {
-  it('is told once as the end of this call, and reaches neither clock nor process', async () => {
+  it('is reported once as the end of this call, and reaches neither clock nor process', async () => {
     const rig = new CallRig();
     const bug = new Error('a bug');
     rig.react = (item) => {
@@ -182,7 +182,7 @@ describe('a bug met on a tick of the clock', () => {
     await rig.audio.close();
   });
 
-  it('in what a recogniser told ends this call alone', async () => {
+  it("in the handling of a recogniser's result ends this call alone", async () => {
     const rig = new CallRig();
     const bug = new Error('a bug');
     rig.react = (item) => {

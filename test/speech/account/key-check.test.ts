@@ -193,7 +193,7 @@ describe('the check of a key', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('does not reach a private network while anybody may sign up', async () => {
+  it('does not reach a private network while sign-up is open', async () => {
     const [verdict] = await checkServices(
       [service('openai', { base_url: 'http://127.0.0.1:1/v1' })],
       { clock, egress: openSignUpEgress() },

@@ -190,7 +190,7 @@ describe('fallback', () => {
     expect(models[0]?.asked).toBe(1);
   });
 
-  it('lets a bug through', async () => {
+  it('rethrows a programmer error', async () => {
     const { respond, models } = run(['ok']);
     const bug = new TypeError('bug');
     Object.assign(models[0] as object, { respond: () => Promise.reject(bug) });

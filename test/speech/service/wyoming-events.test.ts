@@ -80,7 +80,7 @@ describe('the framing of Wyoming events', () => {
     );
   });
 
-  it('takes data from the line and lets the data behind it win', () => {
+  it('takes data from the line; data behind it has precedence', () => {
     const bytes = Buffer.from('{"type":"a","data":{"x":1,"y":1},"data_length":7}\n{"y":2}');
     expect(read(bytes, [])).toEqual([{ type: 'a', data: { x: 1, y: 2 }, payload: '' }]);
   });

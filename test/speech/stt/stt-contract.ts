@@ -101,7 +101,7 @@ export function speechToTextContract(
       call.recognizer.close();
     });
 
-    it('hears what was said just before speech was noticed', async () => {
+    it('recognises what was said just before speech was detected', async () => {
       const call = openRecognizer(under.stt, MENU);
       const speech = await under.say('Billing.');
       pushFrames(call.recognizer, speech.subarray(0, 2_400));

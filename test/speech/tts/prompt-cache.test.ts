@@ -4,7 +4,7 @@ import { createPromptCache } from '../../../src/speech/tts/prompt-cache.ts';
 const speech = (samples: number) => ({ samples: new Int16Array(samples), words: [] });
 
 describe('prompt cache', () => {
-  it('finds a prompt by its voice and words, whatever the white space', () => {
+  it('finds a prompt by its voice and words, for any white space', () => {
     const cache = createPromptCache(10_000);
     const hello = speech(10);
     cache.keep('slt', 'Hello  there', hello);
@@ -12,7 +12,7 @@ describe('prompt cache', () => {
     expect(cache.find('rms', 'Hello there')).toBeUndefined();
   });
 
-  it('lets go what was not used for longest', () => {
+  it('removes the least recently used entry', () => {
     const cache = createPromptCache(5_000);
     cache.keep('v', 'a', speech(1_000));
     cache.keep('v', 'b', speech(1_000));

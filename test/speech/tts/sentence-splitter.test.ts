@@ -89,7 +89,7 @@ describe('sentences of streaming text', () => {
     expect(pieces.every((piece) => piece.endsWith('word '))).toBe(true);
   });
 
-  it('begins anew after the end', () => {
+  it('starts again after the end', () => {
     const splitter = createSentenceSplitter();
     splitter.push('One two three. ');
     splitter.end();

@@ -178,7 +178,7 @@ describe('the voices of a call', () => {
     expect(heard.words.at(-1)?.endMs).toBe((CLAUSE.length + SENTENCE.length) * MS_PER_CHARACTER);
   });
 
-  it('tell the owner of a permanent fault once', async () => {
+  it('report a permanent fault to the owner once', async () => {
     const { clock, say, faults } = setUp({ failure: failing(0, faultOf('auth', 'voice-0')) }, {});
     for (const text of ['One.', 'Two.', 'Three.']) say(text).stream.end();
     await clock.advanceAsync(200);
@@ -209,7 +209,7 @@ describe('the voices of a call', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('wait for a model that thinks as long as it likes', async () => {
+  it('wait for a model without a limit', async () => {
     const { clock, say, logOf } = setUp({ wordTimes: false }, {});
     const { heard, stream } = say(CLAUSE);
     await clock.advanceAsync(30_000, 500);

@@ -29,7 +29,7 @@ describe.each(engines())('accounts on %s', (engine) => {
     expect(row?.['text']).not.toContain(apiKey.slice(8));
   });
 
-  it('knows whose key it is', async () => {
+  it('finds the owner of a key', async () => {
     const { record, apiKey } = await at.store.accounts.createApiKey(at.owner, 'ci');
     expect(await at.store.accounts.authenticate(apiKey)).toEqual({
       ...at.owner,

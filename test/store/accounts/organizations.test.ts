@@ -24,7 +24,7 @@ describe.each(engines())('organizations on %s', (engine) => {
     });
   });
 
-  it('keep what a change leaves out, and forget what it sets to null', async () => {
+  it('keep what a change leaves out, and remove what it sets to null', async () => {
     const { organizations } = at.store;
     const all = {
       testPhoneNumber: '+4712345678',
@@ -47,7 +47,7 @@ describe.each(engines())('organizations on %s', (engine) => {
     }
   });
 
-  it('know the dispositions of all their workflows, each once, sorted', async () => {
+  it('have the dispositions of all their workflows, each once, sorted', async () => {
     const { workflows, organizations } = at.store;
     const one = await workflows.create(at.owner, WORKFLOW);
     const two = await workflows.create(at.owner, WORKFLOW);

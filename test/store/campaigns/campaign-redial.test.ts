@@ -151,7 +151,7 @@ describe.each(engines())('the redial of a campaign on the %s engine', (engine) =
     expect(of).toEqual({ contacts: 1_000, transactions: 2 });
   });
 
-  it('deletes the copy that a dead process left in the middle', async () => {
+  it('deletes the copy that a killed process left in the middle', async () => {
     const parentId = await aParent();
     const { id } = await harness.create({ name: 'left over' });
     await harness.contacts(id, 3);

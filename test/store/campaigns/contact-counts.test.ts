@@ -42,7 +42,7 @@ describe.each(engines())('counts of campaigns on %s', (engine) => {
     );
   }
 
-  it('are taken anew while a campaign can change, and once when it cannot', async () => {
+  it('are taken again while a campaign can change, and once when it cannot', async () => {
     const { id } = await harness.create();
     await harness.contacts(id, 3);
     for (const state of ['created', 'syncing', 'running', 'paused', 'failed']) {
@@ -88,7 +88,7 @@ describe.each(engines())('counts of campaigns on %s', (engine) => {
     expect(Math.max(...read)).toBeLessThanOrEqual(PIECE_ROWS);
   }, 60_000);
 
-  it('are taken once for all who ask at the same moment, and anew for who asks later', async () => {
+  it('are taken once for all who ask at the same moment, and again for who asks later', async () => {
     const { id } = await harness.create();
     await harness.contacts(id, 3);
     const cache = new CampaignCountsCache({ db });

@@ -244,7 +244,7 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     expect(await contacts().running(0)).toEqual([]);
   });
 
-  it('knows when the first contact of a running campaign is to be called again', async () => {
+  it('gives the time at which the first contact of a running campaign is to be called again', async () => {
     expect(await contacts().firstRetry()).toBeUndefined();
     await test.sql(
       "update campaign_contacts set state = 'waiting', due_at = $1 where row_number < 4",

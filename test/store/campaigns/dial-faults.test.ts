@@ -127,7 +127,7 @@ describe.each(engines())('dials that a provider fails, on the %s engine', (engin
       expect(await firstContact()).toMatchObject({ state: 'fresh', put_offs: 1 });
     });
 
-    it('stands in the log of its campaign, with those before it in one entry', async () => {
+    it('is in the log of its campaign, in one entry with those before it', async () => {
       const dials = [await inDoubt(), await inDoubt(), await inDoubt()];
       for (const { claim } of dials) await contacts().putOff(claim.attemptId, 60_000);
       const entry = { level: 'warning', event: 'contacts_put_off', details: { contacts: 3 } };

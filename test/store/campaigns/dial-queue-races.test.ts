@@ -59,7 +59,7 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     };
   }
 
-  it('never gives back an attempt whose run knows its call', async () => {
+  it('never returns an attempt whose run has its call', async () => {
     const [first] = await claimBoth();
     const run = await queue.begin(first);
     await test.store.runs.patch(run?.id ?? '', { providerCallId: 'CA1' });

@@ -56,7 +56,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-it('a process is alive until it is killed, also while it is suspended', async () => {
+it('a process is present until it is killed, also while it is suspended', async () => {
   const child = await living('11');
   const other = await open('12');
   expect(await other.isAlive('11')).toBe(true);

@@ -177,7 +177,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({});
   });
 
-  it('do not wait for a node that is known to be dead, nor for one that is known to live', async () => {
+  it('do not wait for a node that is proven dead, nor for one that is proven alive', async () => {
     await at.sql("insert into nodes values ('n', $1, $1, 1), ('n#1', $1, $1, 2)", [
       new Date(clock.now()),
     ]);
@@ -243,7 +243,7 @@ describe.each(engines())('nodes on %s', (engine) => {
     expect(await epochs()).toEqual({});
   });
 
-  it('that are workers enter again after their gateway, which they know by its first epoch', async () => {
+  it('that are workers enter again after their gateway, which they identify by its first epoch', async () => {
     const gateway = { node: 'n', epoch: '1' };
     const own = process('n', '1');
     await own.presence.start();

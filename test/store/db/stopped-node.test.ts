@@ -13,7 +13,7 @@ import { ground } from '../runs/completed-runs.ts';
 
 const POLL = { timeout: 20_000, interval: 50 };
 
-describe.runIf(engines().includes('server'))('a node that stood still', () => {
+describe.runIf(engines().includes('server'))('a node that was suspended', () => {
   const at = withStore('server');
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-stopped-'));
   let child: ChildProcess | undefined;

@@ -83,7 +83,7 @@ describe.each(engines())('afterworks on %s', (engine) => {
     expect(deliveries.map(({ url }) => url)).toEqual(['https://receiver.example/hook']);
   });
 
-  it('of one organization do not stand behind the backlog of another', async () => {
+  it('of one organization do not wait behind the backlog of another', async () => {
     const busy = await ground(at);
     for (let i = 0; i < 5; i++) await completedRun(at, busy);
     at.clock.advance(10_000);

@@ -148,7 +148,7 @@ describe.each(engines())('deliveries on %s', (engine) => {
     expect(odd).toEqual({ deliveries: [], total: 0 });
   });
 
-  it("are nobody else's business", async () => {
+  it('are private to their organization', async () => {
     const id = await made();
     const foreign = await otherOrganization(at);
     const { deliveries } = at.store;

@@ -52,7 +52,7 @@ describe('a new cluster', () => {
     expect(existsSync(join(root, 'one/mine'))).toBe(true);
   });
 
-  it('is begun anew when an earlier start was killed on the way', async () => {
+  it('is started again when an earlier start was killed on the way', async () => {
     mkdirSync(join(root, 'one.new/base'), { recursive: true });
     writeFileSync(join(root, 'one.new/PG_VERSION'), '18\n');
     expect(await prepare('one')).toBe('new');

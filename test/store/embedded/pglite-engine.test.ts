@@ -262,7 +262,7 @@ describe('taking turns', () => {
     ]);
   });
 
-  it("lets a stranger's settings last one transaction", async () => {
+  it("ends a client's settings with its transaction", async () => {
     const stranger = await connected('psql');
     await stranger.query("set statement_timeout = '7s'");
     await stranger.query('create temporary table scratch (n integer)');

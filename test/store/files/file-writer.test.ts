@@ -121,7 +121,7 @@ describe('a file that grows', () => {
     }
   });
 
-  it('wakes no caller for a write, only for open and finish', async () => {
+  it('notifies no caller of a write, only of open and finish', async () => {
     const { disk, writer } = start();
     for (let nth = 0; nth < 50; nth++) writer.append(Buffer.alloc(640));
     expect(disk.wakeUps).toBe(1);
@@ -263,7 +263,7 @@ describe('the thread that writes', () => {
     expect(bytes.readUInt32LE(40)).toBeLessThanOrEqual(bytes.length - 44);
   }, 30_000);
 
-  it('keeps no process alive but to finish what was begun', () => {
+  it('keeps the process running only until pending writes are finished', () => {
     const { status, stderr } = record('closed.wav', 'await recorder.close(10_000);');
     expect([status, stderr]).toEqual([0, '']);
     const { samples } = readWav(readFileSync(join(folder, 'closed.wav')));

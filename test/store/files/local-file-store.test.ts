@@ -94,7 +94,7 @@ describe('whole files', () => {
     expect(readdirSync(folder)).toEqual(['a.txt']);
   });
 
-  it('knows what is not there', async () => {
+  it('reports what does not exist', async () => {
     const files = store();
     mkdirSync(join(folder, 'dir'));
     for (const key of ['none', 'none/none', 'dir']) {

@@ -58,7 +58,7 @@ describe('file links', () => {
     expect(() => links.verify(request(link))).toThrow(INVALID);
   });
 
-  it('lives a week at most', () => {
+  it('is valid for a week at most', () => {
     const { clock, links } = make();
     const link = links.sign({ ...FILE, expiresInS: 1e9 });
     clock.advance(LINK_LIFE_S_MAX * 1_000);
@@ -118,7 +118,7 @@ describe('file links', () => {
     ).toThrow(INVALID);
   });
 
-  it('takes links of the older key after a rotation, not of a stranger', () => {
+  it('takes links of the older key after a rotation, not of an unknown key', () => {
     const old = make(OLD).links.sign({ ...FILE, expiresInS: 60 });
     const { links } = make([...NEW, ...OLD]);
     expect(links.verify(request(old))).toEqual(FILE);

@@ -148,7 +148,7 @@ describe.each(engines())('many runs on %s', (engine) => {
     await at.sql('truncate runs cascade'); // One by one they would take the next test's time.
   }, 60_000);
 
-  it('are counted anew, day by day, where the kept figures are wrong', async () => {
+  it('are counted again, day by day, where the kept figures are wrong', async () => {
     await seed(100);
     await at.sql(`update run_counts set runs = runs + 5 where day = '2026-01-01'`);
     await at.sql(`update run_counts set runs = runs - 30 where day = '-infinity'`);

@@ -61,7 +61,7 @@ describe.each(engines())('starts on %s', (engine) => {
     expect(await at.sql('select id from runs')).toHaveLength(1);
   });
 
-  it('forget a key after a day, and sweep what has lapsed', async () => {
+  it('remove a key after a day, and delete what has lapsed', async () => {
     const input = newRun(at, await runMaker(at));
     const first = await starts().start(input, 100, KEY);
     await starts().start(input, 100, { key: 'another', requestHash: 'x' });

@@ -139,7 +139,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(tries.filter((each) => each === 'CALL_LIMIT_REACHED')).toHaveLength(17);
   });
 
-  it("tells whether a provider's call is new", async () => {
+  it("reports whether a provider's call is new", async () => {
     const on = await bench(at);
     const organizationId = at.owner.organizationId;
     const call = { ...newCall(on, 'CA1'), organizationId };
@@ -236,7 +236,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(after?.annotations).toEqual({ tags: ['late'] });
   });
 
-  it('changes nothing for an empty patch, and knows no foreign run', async () => {
+  it('changes nothing for an empty patch, and finds no run of another organization', async () => {
     const run = await start(at, await bench(at));
     const { runs } = at.store;
     expect(await runs.patch(run.id, {})).toEqual(run);
@@ -247,7 +247,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await runs.findByToken('nobody')).toBeUndefined();
   });
 
-  it('appends a callback once, whoever delivers it at the same moment', async () => {
+  it('appends a callback once, with any number of concurrent requests', async () => {
     const run = await start(at, await bench(at));
     const { runs } = at.store;
     const deliver = (key: string) => runs.appendCallback(run.id, key, { status: key });
@@ -271,7 +271,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(after?.logs['telephony_status_callbacks']).toHaveLength(500);
   });
 
-  it('mints one public token, whoever asks at the same moment', async () => {
+  it('mints one public token, with any number of concurrent requests', async () => {
     const run = await start(at, await bench(at));
     const tokens = await Promise.all([1, 2, 3].map(() => at.store.runs.publicToken(run.id)));
     expect(new Set(tokens).size).toBe(1);
@@ -446,7 +446,7 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await at.store.runs.events(two.id)).toEqual([said]);
   });
 
-  it('finds the runs of dead nodes and of former processes, not of living ones', async () => {
+  it('finds the runs of dead nodes and of former processes, not of running ones', async () => {
     const on = await bench(at);
     const { node, epoch } = at.store;
     const nodes = [
@@ -491,7 +491,7 @@ describe.each(engines())('runs on %s', (engine) => {
     await at.sql('delete from nodes where name <> $1', [node]);
   });
 
-  it('finds no runs of nodes that have reported since the last look, whatever time it is', async () => {
+  it('finds no runs of nodes that have reported since the last check, at any wall-clock time', async () => {
     const report = (name: string) =>
       at.sql(
         `insert into nodes values ($1, $2, $2, 5) on conflict (name) do update set seen_at = $2`,

@@ -184,7 +184,7 @@ describe.each(engines())('text chats on %s', (engine) => {
     expect(await chats().take(chat.run.id, chat.revision + 2, HOLD, turn(5))).toBeUndefined();
   });
 
-  it("are nobody else's", async () => {
+  it('are private to their organization', async () => {
     const { run } = await created(at);
     expect(await chats().get('999999', run.id)).toBeUndefined();
     expect((await chats().get(at.owner.organizationId, run.id))?.run.id).toBe(run.id);

@@ -41,7 +41,7 @@ function codeFrom(work: () => unknown): string | undefined {
 describe('sealing', () => {
   const box = new SecretBox([OLD], systemRandom);
 
-  it('opens what it sealed, whatever the text', () => {
+  it('opens what it sealed, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(box.open(box.seal(text, PLACE), PLACE)).toBe(text);

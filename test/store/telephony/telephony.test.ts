@@ -163,7 +163,7 @@ function configurationTests(at: TestStore): void {
     await configure(at, 'One', { organizationId: await otherOrganization(at) });
   });
 
-  it('has at most one default, whoever asks at the same moment', async () => {
+  it('has at most one default, with any number of concurrent requests', async () => {
     const org = at.owner.organizationId;
     const { telephony } = at.store;
     const made = await Promise.all(
@@ -196,7 +196,7 @@ function configurationTests(at: TestStore): void {
     ]);
   });
 
-  it('knows nothing of foreign and impossible ids', async () => {
+  it('finds nothing for ids of other organizations and impossible ids', async () => {
     const { id } = await configure(at);
     const { telephony } = at.store;
     const other = await otherOrganization(at);
@@ -257,7 +257,7 @@ function phoneNumberTests(at: TestStore): void {
     expect(await codeFrom(create)).toBe('PHONE_NUMBER_ROUTED_ELSEWHERE');
   });
 
-  it('does not let a changed account id take over a routed number', async () => {
+  it('does not take over a routed number by a changed account id', async () => {
     const mine = await configure(at);
     const other = await otherOrganization(at);
     const theirs = await configure(at, 'Theirs', { organizationId: other, accountId: 'AC2' });
@@ -273,7 +273,7 @@ function phoneNumberTests(at: TestStore): void {
     expect(all.map(({ configuration }) => configuration.id)).toEqual([mine.id, theirs.id]);
   });
 
-  it('lets numbers without an account id stand in many organizations', async () => {
+  it('allows numbers without an account id in many organizations', async () => {
     const mine = await configure(at, 'PBX', { accountId: null });
     const other = await otherOrganization(at);
     const theirs = await configure(at, 'PBX', { organizationId: other, accountId: null });
@@ -302,7 +302,7 @@ function phoneNumberTests(at: TestStore): void {
     expect(await find()).toBeUndefined();
   });
 
-  it('has one default caller per configuration, whoever asks at the same moment', async () => {
+  it('has one default caller per configuration, with any number of concurrent requests', async () => {
     const { id } = await configure(at);
     const { telephony } = at.store;
     const made = await Promise.all(

@@ -60,7 +60,7 @@ describe.each(engines())('folders on %s', (engine) => {
     expect(await codeFrom(making)).toBe('FOLDER_NOT_FOUND');
   });
 
-  it('are at most 500, whoever makes them at the same moment', async () => {
+  it('are at most 500, with any number of concurrent requests', async () => {
     const { folders } = at.store;
     await at.sql(
       `insert into workflow_folders (organization_id, name, created_at)

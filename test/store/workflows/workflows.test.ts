@@ -135,7 +135,7 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(again.templateContextVariables).toEqual({ a: 1 });
   });
 
-  it('makes one draft, whoever asks at the same moment', async () => {
+  it('makes one draft, with any number of concurrent requests', async () => {
     const { id } = await create(at, 'Desk', []);
     const drafts = await Promise.all([1, 2, 3, 4, 5].map(() => at.store.workflows.createDraft(id)));
     expect(new Set(drafts.map((draft) => draft.id)).size).toBe(1);
@@ -204,7 +204,7 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(codes.filter((code) => code === 'WORKFLOW_CONFLICT')).toHaveLength(2);
   });
 
-  it('keeps a path live while the published version or the draft has it', async () => {
+  it('keeps a path in use while the published version or the draft has it', async () => {
     const { id } = await create(at, 'Desk', ['old']);
     const { workflows } = at.store;
     const isActive = async (path: string): Promise<boolean | undefined> =>
@@ -253,7 +253,7 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(read?.dispositionCodes).toEqual(['busy', 'sold']);
   });
 
-  it('knows nothing of foreign and impossible ids', async () => {
+  it('finds nothing for ids of other organizations and impossible ids', async () => {
     const { id } = await create(at, 'Desk', []);
     const { workflows } = at.store;
     expect(await workflows.get('999999', id)).toBeUndefined();

@@ -84,7 +84,7 @@ describe('the budget of a domain', () => {
     );
   });
 
-  it('lets go of a request whose caller gave up, before and while it waits', async () => {
+  it('removes a request whose caller gave up, before and while it waits', async () => {
     const { clock, budget, started, failed, claim, settle } = claims({ requestsMax: 4 });
     const abort = new AbortController();
     void claim('dial');

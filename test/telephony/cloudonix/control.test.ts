@@ -148,7 +148,7 @@ describe('a call over Cloudonix', () => {
     expect(asked && faultsOf(asked)).toEqual([]);
   });
 
-  it('that the domain does not know is none; with an unknown word it is unreadable', async () => {
+  it('that is unknown to the domain is none; with an unknown word it is unreadable', async () => {
     server.answer = { status: 404, body: {} };
     expect(await control().getCall(credentials(), TOKEN, signal)).toBeUndefined();
     server.answer = { status: 200, body: session({ status: 'levitating' }) };

@@ -90,7 +90,7 @@ describe('a Cloudonix media stream', () => {
     expect(media.encodeClear()).toBe(`{"event":"clear","streamSid":"${STREAM}"}`);
   });
 
-  it('gives events or MEDIA_MALFORMED or MEDIA_CODEC, whatever comes', () => {
+  it('gives events or MEDIA_MALFORMED or MEDIA_CODEC, for any input', () => {
     const allowed = new Set([undefined, 'MEDIA_MALFORMED', 'MEDIA_CODEC']);
     const field = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant(STREAM));
     const changed = fc

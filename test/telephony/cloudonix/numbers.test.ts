@@ -61,7 +61,7 @@ describe('the voice application of a configuration', () => {
     expect(names).toEqual([APPLICATION.name, 'patchbay-abc123', 'patchbay-def456']);
   });
 
-  it('that somebody named is read and not changed', async () => {
+  it('with a name given by its user is read and not changed', async () => {
     const before = structuredClone(fake.domain.applications);
     const stored = await ensured({ application_name: APPLICATION.name });
     expect(stored['application_key']).toBe(APPLICATION.apiKey);

@@ -225,7 +225,7 @@ describe('the answer to a call', () => {
   });
 });
 
-it('a webhook is an event or WEBHOOK_MALFORMED, whatever it says', () => {
+it('a webhook is an event or WEBHOOK_MALFORMED, for any input', () => {
   const value = fc.oneof(
     fc.string(),
     fc.integer(),

@@ -152,7 +152,7 @@ describe('an audio stream of Plivo', () => {
     expect(decoded(started(), '{"event":"degradedStream"}')).toEqual([]);
   });
 
-  it('is a value or MEDIA_MALFORMED, whatever comes', () => {
+  it('is a value or MEDIA_MALFORMED, for any input', () => {
     const whole = [
       startOf(),
       audioAt('20', { payload: 'AAAA' }),

@@ -239,7 +239,7 @@ describe('a number at Plivo', () => {
     expect(lastBody()).toEqual({ app_id: '' });
   });
 
-  it('stays where somebody else has attached it', async () => {
+  it('stays where another application is attached', async () => {
     server.answer = answers({ ...ours, ...numberOf('999') });
     expect(await configure(null)).toEqual({ ok: true, message: null });
     expect(changes()).toEqual([]);

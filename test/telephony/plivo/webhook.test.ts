@@ -117,7 +117,7 @@ describe('a webhook of Plivo', () => {
     },
   );
 
-  it('is an event or WEBHOOK_MALFORMED, whatever comes', () => {
+  it('is an event or WEBHOOK_MALFORMED, for any input', () => {
     const word = (...words: string[]) =>
       fc.constantFrom(...words, 'a b', '\u0000', '%', '9'.repeat(40));
     const fields = fc.record(

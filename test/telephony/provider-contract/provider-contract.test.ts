@@ -273,7 +273,7 @@ describe.each(hostedRows)('$name', (row) => {
   });
 
   describe('status webhooks', () => {
-    it('that come twice and out of order have keys and an order to tell by', async () => {
+    it('that come twice and out of order have keys and an order that identify them', async () => {
       await stop();
       await start({ deliveries: 2, reorder: true });
       const { call } = await dialled();

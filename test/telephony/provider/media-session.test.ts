@@ -138,7 +138,7 @@ describe.each(kinds)('a provider that $kind', ({ create, start, mark, isEchoing 
     expect(marks()).toEqual(['a played', 'b played']);
   });
 
-  it('may lose any number of marks: of more than 256, the oldest are forgotten', () => {
+  it('may lose any number of marks: of more than 256, the oldest are dropped', () => {
     const session = talking();
     for (let nth = 0; nth < 1_000; nth++) session.mark(`m${nth}`);
     expect(marks()).toEqual([]);
@@ -262,7 +262,7 @@ describe('the end of a stream', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('is told to a call that attaches later', () => {
+  it('is reported to a call that attaches later', () => {
     const session = open(binaryMedia(true));
     for (let nth = 0; nth < 40; nth++) session.onText(nth === 0 ? 'start' : 'key 1');
     session.onClose(1_006, '');

@@ -66,7 +66,7 @@ describe('a phone address in its comparable form', () => {
     },
   );
 
-  it('knows a number whose country nobody can know', () => {
+  it('accepts a number whose country cannot be known', () => {
     expect(lacksCountry('0891234567', null)).toBe(true);
     expect(lacksCountry('(415) 555-1234', null)).toBe(true);
     expect(lacksCountry('(415) 555-1234', 'US')).toBe(false);

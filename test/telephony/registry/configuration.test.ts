@@ -158,7 +158,7 @@ describe('masking', () => {
     });
   });
 
-  it('shows nothing that it does not know, nor provider nor from_numbers', () => {
+  it('shows no unknown fields, nor provider nor from_numbers', () => {
     const stored = {
       ...parsed('ari'),
       stasis_app_name: 'pb_1',
@@ -205,7 +205,7 @@ describe('masking', () => {
     expect({ ...stored, ...restoreMasked(provider, patch, stored) }).toEqual(stored);
   });
 
-  it('leaves what it is given untouched, whatever the secret', () => {
+  it('leaves what it is given untouched, for any secret', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (secret) => {
         const stored = { account_sid: 'AC1', auth_token: secret };
@@ -218,7 +218,7 @@ describe('masking', () => {
   });
 });
 
-describe('what a form needs to know', () => {
+describe('the schema of a form', () => {
   it('describes every provider in the order of their names', () => {
     expect(providerMetadata.map(({ provider }) => provider)).toEqual([...names].sort());
   });

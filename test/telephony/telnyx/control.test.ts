@@ -215,7 +215,7 @@ describe('the application of an account at Telnyx', () => {
     expect(fake.account.applications.size).toBe(1);
   });
 
-  it('is never changed: an address that has moved is told', async () => {
+  it('is never changed: an address that has moved is reported', async () => {
     await ensure();
     const moved = ensure({ inboundUrl: 'https://new.example.com/in' });
     await expect(moved).rejects.toMatchObject({ code: 'PROVIDER_REFUSED' });

@@ -146,7 +146,7 @@ describe('dialling over Twilio', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops on abort', async () => {
     server.answer = 'hang';
     const arrived = server.next();
     const abort = new AbortController();
@@ -319,7 +319,7 @@ describe('an API address where the gateway does not connect', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('does not say what its network answered while anybody may sign up', async () => {
+  it('does not reveal what its network answered while sign-up is open', async () => {
     const closed = { ...credentials(), api_base_url: `http://127.0.0.1:${await freePort()}` };
     const reasonWith = (egress: Egress) =>
       createTwilioProvider({ clock, egress })

@@ -89,7 +89,7 @@ describe('a Twilio media stream', () => {
     expect(media.encodeClear()).toBe(`{"event":"clear","streamSid":"${STREAM}"}`);
   });
 
-  it('sends payloads of any length, whoever owns their memory', () => {
+  it('sends payloads of any length, from any memory', () => {
     const media = started();
     for (const bytes of [0, 1, 159, 160, 320, 20_000]) {
       const whole = Uint8Array.from({ length: bytes + 7 }, (_, i) => i & 255);
@@ -101,7 +101,7 @@ describe('a Twilio media stream', () => {
     }
   });
 
-  it('gives marks their names back as they were, so that a cleared generation can be told apart', () => {
+  it('returns marks under their names, so that a cleared generation can be identified', () => {
     const media = started();
     const { listener, heard } = scribe();
     const names = ['1:1', '2:1', 'a"b\\c', 'ü'];
@@ -158,7 +158,7 @@ describe('a Twilio media stream', () => {
     );
   });
 
-  it('passes over an event it does not know, and the other track', () => {
+  it('ignores an unknown event, and the other track', () => {
     expect(meaning('{"event":"hiccup","streamSid":"x"}')).toEqual([]);
     expect(meaning(sidLast.replace('"inbound"', '"outbound"'))).toEqual([]);
     expect(meaning(connected)).toEqual([]);

@@ -72,7 +72,7 @@ describe('a webhook of Twilio', () => {
     });
   });
 
-  it('orders news by its sequence number and counts the call in seconds', () => {
+  it('orders events by their sequence number and counts the call in seconds', () => {
     const event = parse(status('CallStatus=completed&SequenceNumber=3&CallDuration=61&Duration=2'));
     expect(event).toMatchObject({ sequence: 3, durationS: 61 });
   });
@@ -87,14 +87,14 @@ describe('a webhook of Twilio', () => {
     expect(keys[0]).not.toBe(keys[2]);
   });
 
-  it('tells the end of an inbound call from a new one', () => {
+  it('distinguishes the end of an inbound call from a new one', () => {
     const ended = inbound.replace('ringing', 'completed');
     expect(parse(`${ended}&CallDuration=5`)).toMatchObject({ kind: 'status', status: 'completed' });
     const news = `${inbound}&SequenceNumber=1&CallbackSource=call-progress-events`;
     expect(parse(news)).toMatchObject({ kind: 'status', status: 'ringing' });
   });
 
-  it('tells the answer to a call that we placed from a new one', () => {
+  it('distinguishes the answer to a call that we placed from a new one', () => {
     const answered = inbound.replace('ringing', 'in-progress').replace('inbound', 'outbound-api');
     expect(parse(answered)).toMatchObject({ kind: 'status', status: 'in-progress' });
   });
@@ -117,7 +117,7 @@ describe('a webhook of Twilio', () => {
     ['a recording', `CallSid=${call}&RecordingSid=RE1&CallStatus=completed`],
     ['a status that does not exist yet', status('CallStatus=on-hold')],
     ['nothing', `CallSid=${call}`],
-  ])('passes over news of %s', (_what, form) => {
+  ])('ignores events of %s', (_what, form) => {
     expect(parse(form)).toEqual({
       kind: 'other',
       dedupeKey: expect.stringMatching(/^twilio:\w+$/),
@@ -132,7 +132,7 @@ describe('a webhook of Twilio', () => {
     expect(Object.values(raw).every((value) => String(value).length <= 500)).toBe(true);
   });
 
-  it('is a value or WEBHOOK_MALFORMED, whatever the form says', () => {
+  it('is a value or WEBHOOK_MALFORMED, for any input', () => {
     const name = fc.constantFrom(
       ...['CallSid', 'AccountSid', 'CallStatus', 'Direction', 'From', 'To', 'AnsweredBy'],
       ...['SequenceNumber', 'CallDuration', 'StreamEvent', 'CallbackSource', '__proto__', ''],

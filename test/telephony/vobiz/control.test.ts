@@ -102,7 +102,7 @@ describe('a number at Vobiz', () => {
     expect(server.asked.flatMap(faultsOf)).toEqual([]);
   });
 
-  it('is detached alone (trap 33), and stays where somebody else has attached it', async () => {
+  it('is detached alone (trap 33), and stays where another application is attached', async () => {
     serve(number('7'));
     expect(await configure(null)).toEqual({ ok: true, message: null });
     expect(changes()).toEqual([`DELETE ${place}`]);

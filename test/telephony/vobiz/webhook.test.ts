@@ -62,7 +62,7 @@ describe('a webhook of Vobiz', () => {
     expect(body).toContain('ws/1?a=1&amp;b=2</Stream><Hangup/>');
   });
 
-  it('is an event or WEBHOOK_MALFORMED, whatever comes', () => {
+  it('is an event or WEBHOOK_MALFORMED, for any input', () => {
     const word = (...words: string[]) => fc.constantFrom(...words, 'a b', '\u0000', '%', '');
     const fields = fc.record(
       {

@@ -88,7 +88,7 @@ describe('dialling over Vonage', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('rings nobody whose webhooks could not be verified', async () => {
+  it('dials no call whose webhooks could not be verified', async () => {
     const dialling = control.dial(credentials({ signature_secret: null }), request, signal);
     await expect(dialling).rejects.toThrow(/signature_secret is missing/);
     expect(server.asked).toHaveLength(0);
@@ -120,7 +120,7 @@ describe('a call over Vonage', () => {
     await expect(refused).rejects.toEqual(code('PROVIDER_REFUSED'));
   });
 
-  it('is transferred with a document that Vonage knows', async () => {
+  it("is transferred with a document in Vonage's format", async () => {
     const target = { to: '+14155550102', callerId: '+14155550100', ringS: 600 };
     await control.transfer(credentials(), CALL, target, signal);
     expect(faultsOf(last())).toEqual([]);

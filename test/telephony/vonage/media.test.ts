@@ -95,7 +95,7 @@ describe('a media socket of Vonage', () => {
   });
 
   it(
-    'is read or refused as malformed, whatever it sends',
+    'is read or refused as malformed, for any input',
     () => {
       const pieces = [
         connected(),

@@ -157,7 +157,7 @@ describe('a webhook of Vonage', () => {
   });
 
   it(
-    'is read or refused as malformed, whatever it contains',
+    'is read or refused as malformed, for any input',
     () => {
       const pieces = [
         '"uuid"',
@@ -217,7 +217,7 @@ describe('the answer to a call over Vonage', () => {
   });
 
   it.each(['busy', 'draining', 'error', 'no-workflow', 'not-configured', 'signature'] as const)(
-    'refuses it (%s) with actions that Vonage knows',
+    'refuses it (%s) with actions of Vonage',
     (reason) => {
       const ncco = document(vonageWebhook.reject(reason, UUID).reply.body);
       expect(nccoFaults(ncco)).toEqual([]);

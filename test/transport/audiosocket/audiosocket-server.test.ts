@@ -166,7 +166,7 @@ describe('an AudioSocket connection', () => {
     expect(asterisk.frames).toEqual([[KIND.slin16, 640]]);
   });
 
-  it('passes over keys, which ARI tells of too, and counts audio of another rate', async () => {
+  it('ignores keys, which ARI reports too, and counts audio of another rate', async () => {
     const { call, asterisk } = await connected();
     const before = await drops('type');
     asterisk.send(writeFrame(KIND.digit, Buffer.from('5')), audio('wide', KIND.slin16), audio('a'));
@@ -183,7 +183,7 @@ describe('an AudioSocket connection', () => {
     expect(asterisk.frames).toEqual([[KIND.slin, 320]]);
   });
 
-  it('is closed for a stranger, whoever it names', async () => {
+  it('is closed for an unknown peer, for every id that it names', async () => {
     const gw = await gateway();
     const before = await faults('MEDIA_UNAUTHORIZED');
     const call = new Call();

@@ -44,7 +44,7 @@ describe("where a call's RTP comes from", () => {
     expect(other.target).toBeUndefined();
   });
 
-  it('is the announced one again, if a stranger was quicker', () => {
+  it('is the announced one again, if another sender was faster', () => {
     const source = new RtpLatching(PBX);
     stream(source, STRANGER, 10);
     expect(source.target).toEqual(STRANGER);

@@ -37,7 +37,7 @@ describe('an RTP packet', () => {
     expect(readRtp(Uint8Array.from({ length: 3_000 }, () => 0x80))).toBeUndefined();
   });
 
-  it('is understood, or is none, whatever the bytes', () => {
+  it('is understood, or is none, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (packet) => {
         const read = readRtp(packet);

@@ -171,7 +171,7 @@ describe("a call's RTP", () => {
     expect(call.heard).toEqual(['a', 'b']);
   });
 
-  it('is not heard from a stranger, whose packets are counted', async () => {
+  it('is dropped from an unknown sender, whose packets are counted', async () => {
     const { socket, pbx, call } = await connected();
     const before = await drops('stranger');
     await pbx.send(socket.port, 'a');
@@ -220,7 +220,7 @@ describe("a call's RTP", () => {
     expect(await drops('type')).toBe(before.type + 1);
   });
 
-  it('that does not come is told of each ten seconds, and said once in the log', async () => {
+  it('that does not arrive is reported each ten seconds, and logged once', async () => {
     const { clock, call, lines, socket, pbx } = await connected();
     clock.advance(RTP_INACTIVITY_MS - 1);
     expect(call.silences).toBe(0);
@@ -236,7 +236,7 @@ describe("a call's RTP", () => {
     expect(socket.open).toBe(true);
   });
 
-  it('ends once, tells so, and leaves neither timer nor port', async () => {
+  it('ends once, reports it, and leaves neither timer nor port', async () => {
     const open = await openSockets();
     const { clock, call, socket } = await connected();
     expect(await openSockets()).toBe(open + 1);
@@ -282,7 +282,7 @@ describe('RTP ports', () => {
     expect(await ports.open().then(String, codeOf)).toBe('PBX_MEDIA');
   });
 
-  it('are all closed when the gateway stops, and calls told', async () => {
+  it('are all closed when the gateway stops, and calls are notified', async () => {
     const { ports, call } = await connected();
     ports.close();
     expect(call.closed?.[0]).toBe(CLOSE.goingAway);

@@ -74,7 +74,7 @@ describe('the time of RTP', () => {
     expect(await drops('duplicate')).toBe(before.copies + 1);
   });
 
-  it('goes on in the same time when the sender begins anew', () => {
+  it('goes on in the same time when the sender starts again', () => {
     const { take, pass } = stream();
     for (let i = 0; i < 5; i++) take({ sequence: i, timestamp: 160 * i });
     pass(100);
@@ -84,7 +84,7 @@ describe('the time of RTP', () => {
     expect(take({ sequence: 40_001, timestamp: 0x80000000 + 160, ssrc: 8 })).toBe(200);
   });
 
-  it('never goes back over what was said when the sender begins anew at once', () => {
+  it('never goes back over what was said when the sender starts again at once', () => {
     const { take } = stream();
     for (let i = 0; i < 5; i++) take({ sequence: i, timestamp: 160 * i });
     expect(take({ sequence: 9, timestamp: 9, ssrc: 8 })).toBe(100);

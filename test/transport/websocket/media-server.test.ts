@@ -190,7 +190,7 @@ describe('a media socket', () => {
     },
   );
 
-  it('tells its listener once that the peer has closed', async () => {
+  it('notifies its listener once that the peer has closed', async () => {
     const { client, call, media, clock } = await pair();
     client.close(1000, 'bye');
     await call.until(1);
@@ -202,7 +202,7 @@ describe('a media socket', () => {
     expect([media.open, clock.timers]).toEqual([0, 0]);
   });
 
-  it('tells its listener 1006 when the connection breaks', async () => {
+  it('notifies its listener with 1006 when the connection breaks', async () => {
     const { client, call } = await pair();
     client.terminate();
     await call.until(1);
@@ -283,7 +283,7 @@ describe('messages before the decision', () => {
     expect((await peer.closed)[0]).toBe(CLOSE.internal);
   });
 
-  it('end in 1011 if the decision fails, and nothing is told to the peer', async () => {
+  it('end in 1011 if the decision fails, without a reason for the peer', async () => {
     const server = await gateway(() => Promise.reject(new Error('database secret')));
     expect(await connect(server.url(PATH)).closed).toEqual([CLOSE.internal, 'internal error']);
     expect(server.lines().some(({ msg }) => msg === 'media admission failed')).toBe(true);
@@ -375,7 +375,7 @@ describe('the limits of a media socket', () => {
     expect(await bytes.closed).toEqual([CLOSE.policy, 'MEDIA_FLOOD']);
   });
 
-  it('lets real time pass for as long as it takes', async () => {
+  it('allows real time for as long as it takes', async () => {
     const { client, call, clock } = await pair({ messagesPerSecondMax: 20 });
     for (let second = 1; second <= 5; second++) {
       for (let i = 0; i < 20; i++) client.send('x');
@@ -516,7 +516,7 @@ describe('two thousand media sockets', () => {
   });
 });
 
-describe('sockets that nobody has admitted', () => {
+describe('sockets that are not admitted yet', () => {
   /** An endpoint whose sockets are identified by the word that they send first. */
   async function withEndpoint(applications: readonly string[] = ['app']) {
     const call = new Call();

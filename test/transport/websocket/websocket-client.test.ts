@@ -65,7 +65,7 @@ describe('a media socket that we open', () => {
     await expect.poll(() => heard.at(-1)).toBe('closed 1000');
   });
 
-  it('is refused, or nobody listens', async () => {
+  it('is refused, or no server listens', async () => {
     const http = createServer().on('upgrade', (_, socket) => {
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
     });

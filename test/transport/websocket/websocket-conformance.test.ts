@@ -244,7 +244,7 @@ describe.each([
 
   it.each([
     1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999,
-  ])('echoes a close with the code %d, and looks at nothing behind it', async (code) => {
+  ])('echoes a close with the code %d, and ignores everything behind it', async (code) => {
     const { peer, seen } = await open();
     peer.send(closeWith(code, 'bye'), text('late'), { opcode: 3 });
     await expect.poll(() => peer.closeCode).toBe(code);

@@ -45,7 +45,7 @@ function withFirst(first: number, payload: Uint8Array): Buffer {
 }
 
 describe('websocket frames', () => {
-  it('are unmasked wherever they lie in memory, up to their end', () => {
+  it('are unmasked at any offset in memory, up to their end', () => {
     const mask = fc.uint8Array({ minLength: 4, maxLength: 4 });
     fc.assert(
       fc.property(fc.nat(9), fc.nat(9), fc.uint8Array({ maxLength: 120 }), mask, (...given) => {
@@ -76,7 +76,7 @@ describe('websocket frames', () => {
     );
   });
 
-  it('tell text of ASCII from other text at every length', () => {
+  it('distinguish ASCII text from other text at every length', () => {
     for (let length = 1; length < 40; length++) {
       for (let at = 0; at < length; at++) {
         const message = `${'a'.repeat(at)}é${'a'.repeat(length - at)}`;

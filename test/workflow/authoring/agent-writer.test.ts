@@ -40,7 +40,7 @@ const failure = (work: Promise<unknown>) =>
   );
 
 describe('writing an agent', () => {
-  it('tells the model the node types and the wish, and gives what it drew', async () => {
+  it('gives the model the node types and the wish, and returns what it drew', async () => {
     const { llm, writer } = setUp(JSON.stringify(whole));
     const definition = await writer.generate(wish, '1');
     expect(definition.nodes.map(({ position, data }) => [position, data])).toEqual([
@@ -126,7 +126,7 @@ describe('an answer', () => {
     );
   });
 
-  it('may stand in a fence', () => {
+  it('may be in a fence', () => {
     expect(readDefinition(`\`\`\`json\n${JSON.stringify(whole)}\n\`\`\``)).toHaveProperty(
       'definition',
     );

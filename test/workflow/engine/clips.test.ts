@@ -100,7 +100,7 @@ describe('the line between two nodes', () => {
     return talk.start().heard();
   };
 
-  it('may be a clip, which nobody may interrupt and no model reads', () => {
+  it("may be a clip, which cannot be interrupted and is not in the model's context", () => {
     const talk = moved({
       transition_speech_type: 'audio',
       transition_speech_recording_id: 'moment',

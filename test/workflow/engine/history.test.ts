@@ -19,7 +19,7 @@ const spoken = (utteranceId: number, text: string | null) => ({
 });
 
 describe('the history of a conversation', () => {
-  it('forgets its oldest entries beyond the limit and still begins with the caller', () => {
+  it('drops its oldest entries beyond the limit and still begins with the caller', () => {
     const state = structuredClone(INITIAL_STATE);
     for (let turn = 1; turn <= 500; turn += 1) {
       addCallerText(state, `turn ${turn}`);
@@ -34,7 +34,7 @@ describe('the history of a conversation', () => {
     expect(messagesOf(state).at(-3)).toEqual({ role: 'user', content: 'turn 500' });
   });
 
-  it('cuts a turn that is longer than anybody speaks', () => {
+  it('cuts a turn that is longer than natural speech', () => {
     const state = structuredClone(INITIAL_STATE);
     addCallerText(state, 'x'.repeat(100_000));
     expect(messagesOf(state)[0]?.content).toHaveLength(8_000);

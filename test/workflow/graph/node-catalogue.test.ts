@@ -136,7 +136,7 @@ describe('the catalogue', () => {
     });
   });
 
-  it('tells forms which numbers may have fractions; the others are whole', () => {
+  it('describes for forms which numbers may have fractions; the others are whole', () => {
     const slot = property('startCall', 'slots')?.properties ?? [];
     const numbers = [...catalogue.flatMap(({ properties }) => properties), ...slot].filter(
       ({ type }) => type === 'number',
@@ -224,7 +224,7 @@ describe.each(nodeTypes.map((type) => [type.name, type] as const))('a %s', (name
     }
   });
 
-  it('stands where validation lets it stand', () => {
+  it('is wherever validation allows it', () => {
     const { max_incoming: into, max_outgoing: out } = spec.graph_constraints ?? {};
     const { incomingMax, outgoingMax } = type.constraints;
     expect([into, out]).toEqual([incomingMax, outgoingMax]);

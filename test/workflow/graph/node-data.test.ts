@@ -71,7 +71,7 @@ describe('the stored form of a definition', () => {
     expect(modeOf(data)).not.toHaveProperty('pre_call_fetch_enabled');
   });
 
-  it('has no prompt where the client only gave back what stands for a missing one', () => {
+  it('has no prompt where the client only returned the placeholder of a missing one', () => {
     const given = definition([agent('1', { prompt: PROMPT_MISSING }), agent('2')]);
     expect(storedForm(given).nodes.map(({ data }) => data['prompt'])).toEqual([undefined, 'Ask.']);
   });

@@ -61,7 +61,7 @@ describe('webhook nodes', () => {
     'X-Private-Key',
     'X-Signature',
     'Api-Token',
-  ])('drop the header %s, whose name looks like a secret', (name) => {
+  ])('drop the header %s, whose name suggests a secret', (name) => {
     expect(headersOf([name, 'x'], ['X-Mine', 'y'])).toEqual([['X-Mine', 'y']]);
   });
 

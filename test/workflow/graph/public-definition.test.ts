@@ -19,7 +19,7 @@ describe('a shown definition', () => {
     });
   });
 
-  it('leaves out keys of an older form, and keys that nobody knows', () => {
+  it('leaves out keys of an older form, and unknown keys', () => {
     const junk = { is_start: true, is_end: false, mcp_tool_filters: {}, invalid: true };
     expect(shown(agent('1', junk))).toEqual({ name: 'Agent 1', prompt: 'Ask.' });
   });

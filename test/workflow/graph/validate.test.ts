@@ -153,7 +153,7 @@ describe('validation of a workflow', () => {
     ]);
   });
 
-  it('lets a draft be incomplete', () => {
+  it('allows a draft to be incomplete', () => {
     expect(messages(definition([]), { full: false })).toEqual([]);
     expect(
       messages(definition([agent('2', { prompt: '' })], [edge('2', '9')]), { full: false }),

@@ -67,7 +67,7 @@ describe('a caller with a model', () => {
     expect(call.all.filter(({ type }) => type === 'generate')).toHaveLength(1);
   });
 
-  it('is told to use the keys when speech cannot be recognised any more', () => {
+  it('is asked to use the keys when speech cannot be recognised any more', () => {
     expect(begun().tell({ type: 'keys-only' }).said[0]).toContain('use the keys');
   });
 });

@@ -58,7 +58,7 @@ describe('the dental reception with a model', () => {
     expect(summary.lastNode?.name).toBe('Booked');
   });
 
-  it('shows the model nothing that the caller did not hear', () => {
+  it("puts nothing into the model's context that the caller did not hear", () => {
     const call = new Conversation(dental, 'model').start({ clinic_name: 'Hill Dental' });
     call.interrupted(call.last('say').utteranceId, 'Welcome to Hill').caller('Book me in.');
     const shown = call.last('generate').messages.map(({ content }) => content);

@@ -43,7 +43,7 @@ describe('tools', () => {
     expect(talk.results).toEqual({ c0: { status: 'success', status_code: 500, data: 'broken' } });
   });
 
-  it('that get no reply tell the model so', () => {
+  it('that get no reply are reported to the model', () => {
     const talk = new ToolConversation().calls('', ['save']).noReply('Nobody answered.', true);
     expect(talk.results).toEqual({ c0: { status: 'error', error: 'Nobody answered.' } });
   });
@@ -54,7 +54,7 @@ describe('tools', () => {
     expect(JSON.stringify(talk.results).length).toBeLessThan(20_000);
   });
 
-  it('with arguments that do not fit are not run: the model is told', () => {
+  it('with arguments that do not fit are not run: the model gets the fault', () => {
     const talk = new ToolConversation().calls('', ['find_order']);
     expect(talk.of('call-out')).toEqual([]);
     expect(talk.results).toEqual({
@@ -106,7 +106,7 @@ describe('tools', () => {
     expect(messages.at(-1)).toEqual({ role: 'user', content: 'are you there' });
   });
 
-  it('that nobody waits for any more are stopped, and each has one result', () => {
+  it('that are no longer needed are stopped, and each has one result', () => {
     const talk = new ToolConversation().calls('', ['save'], ['front_desk']).ending('user_hangup');
     expect(talk.of('stop-tool')).toHaveLength(2);
     expect(talk.of('end')).toEqual([{ type: 'end', reason: 'user_hangup' }]);
@@ -160,7 +160,7 @@ describe('the tool that ends the call', () => {
 describe('the tool that transfers the call', () => {
   const announced = () => new ToolConversation().calls('', ['front_desk']);
 
-  it('tells the caller, then asks the provider, and the run ends with it', () => {
+  it('is announced to the caller, then requested from the provider, and the run ends with it', () => {
     const talk = announced();
     expect(talk.said).toEqual(['I put you through.']);
     expect(talk.of('transfer')).toEqual([]);
@@ -192,7 +192,7 @@ describe('the tool that transfers the call', () => {
     expect(talk.all.filter(({ type }) => type === 'transfer')).toHaveLength(1);
   });
 
-  it('that fails is told to the model, with the reason', () => {
+  it('that fails is reported to the model, with the reason', () => {
     const talk = announced().heard();
     const { toolRunId } = talk.last('transfer');
     const failure = { reason: 'provider_error', message: 'Refused.' } as const;
@@ -201,7 +201,7 @@ describe('the tool that transfers the call', () => {
     expect(talk.state.phase).toBe('talking');
   });
 
-  it('to nowhere is told to the model', () => {
+  it('without a destination is reported to the model', () => {
     const talk = new ToolConversation(undefined, { name: 'Ana', desk: '' }).calls('', [
       'front_desk',
     ]);
@@ -232,10 +232,10 @@ describe('the tool that transfers the call', () => {
   });
 });
 
-describe('a transfer whose destination a server knows', () => {
+describe('a transfer whose destination comes from a server', () => {
   const asked = () => new ToolConversation().calls('', ['route', { topic: 'bill' }]);
 
-  it('says that it looks, then what the server wants said, and transfers', () => {
+  it('announces the request, then what the server wants said, and transfers', () => {
     const talk = asked();
     expect(talk.said).toEqual(['I look who is there.']);
     expect(talk.of('call-out')).toMatchObject([

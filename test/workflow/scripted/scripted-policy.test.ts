@@ -175,7 +175,7 @@ describe('scripted nodes', () => {
     expect(call.said).toEqual(['For Ana:', 'Which day?']);
   });
 
-  it('do not run in a circle for ever, whatever the graph', () => {
+  it('do not run in a circle for ever, for any graph', () => {
     const always = { condition: 'always' };
     const call = new Conversation(
       definition(
@@ -286,7 +286,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('are not filled for ever: a caller who always says no is let go', () => {
+  it('are not asked for without end: a caller who always says no gets the end', () => {
     const call = asked([{ name: 'x', type: 'date' }]);
     for (let count = 0; count < 3; count += 1)
       call.caller('first of may').heard().caller('no').heard();
@@ -330,7 +330,7 @@ describe('slots', () => {
     expect(call().caller('not today').gathered).toEqual({ coming: false });
   });
 
-  it('do not swallow a way out that the caller chose', () => {
+  it('do not replace an edge that the caller chose', () => {
     const edges = [
       edge('1', '2', { label: 'a', slot: 'all' }),
       edge('1', '3', { label: 'b', phrases: ['cancel my visit'] }),

@@ -53,7 +53,7 @@ describe('without a model', () => {
     });
   });
 
-  it('the reception books, tells the hours and takes a number', () => {
+  it('the reception books, gives the hours and takes a number', () => {
     const booking = begun('Reception').heard().caller('opening hours', 0.9);
     expect(booking.said[0]).toContain('We are open');
     booking.heard().caller('appointment', 0.9).heard().caller('wednesday', 0.9);

@@ -102,7 +102,7 @@ describe('the tools of a node', () => {
   });
 });
 
-it('a node whose tools nobody would use, without a language model, is named', () => {
+it('a node whose tools cannot be used, without a language model, is named', () => {
   const content = definition(
     [start('a', { say: 'Hello.', tool_uuids: ['t'] }), end('b', { say: 'Bye.' })],
     [edge('a', 'b')],

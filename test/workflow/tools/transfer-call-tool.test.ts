@@ -33,7 +33,7 @@ describe('a static destination', () => {
   });
 });
 
-describe('what a colleague is told first', () => {
+describe('what the destination hears first', () => {
   const told = (warm: unknown, given = {}) =>
     opened({ warm }).transfer.announcement({ values: { ...values, ...given }, now: 0 });
 

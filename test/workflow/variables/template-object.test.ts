@@ -44,7 +44,7 @@ describe('object templates', () => {
     expect(renderObject(template, context, { now })).toEqual(template);
   });
 
-  it('let the last of two keys that render alike count', () => {
+  it('use the last of two keys that render alike', () => {
     const template = { '{{workflow_run_id}}': 'one', '42': 'other' };
     expect(renderObject(template, context, { now })).toEqual({ '42': 'one' });
     expect(renderObject({ a: 1, '{{x|a}}': 2 }, context, { now })).toEqual({ a: 2 });

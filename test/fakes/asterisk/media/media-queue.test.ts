@@ -70,7 +70,7 @@ describe('the queue of chan_websocket', () => {
     expect(notices.at(-1)).toEqual({ event: 'MEDIA_XON' });
   });
 
-  it('drops a message in silence once 1000 frames wait, and looks only when a message arrives', () => {
+  it('drops a message without a report once 1000 frames wait, and checks only when a message arrives', () => {
     const { queue, notices } = ulaw();
     for (let nth = 0; nth < 4; nth++) queue.push(new Uint8Array(60_000));
     expect(queue.status.queue_length).toBe(1_125);
@@ -78,7 +78,7 @@ describe('the queue of chan_websocket', () => {
     expect(notices).toEqual([{ event: 'MEDIA_XOFF' }]);
   });
 
-  it('forgets marks and completions with a flush, but not the report that it has run empty', () => {
+  it('drops marks and completions with a flush, but not the report that it has run empty', () => {
     const { queue, notices, beats } = ulaw();
     queue.push(new Uint8Array(5 * 160));
     queue.mark('m1');

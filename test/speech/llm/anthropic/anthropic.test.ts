@@ -126,7 +126,7 @@ describe('anthropic', () => {
     });
   });
 
-  it('keeps the rules of roles whatever the conversation looks like', async () => {
+  it('keeps the rules of roles for any conversation', async () => {
     server.otherwise(() => says('Ok.'));
     const turn = fc.constantFrom(
       { role: 'user' as const, content: 'Hi ' },
@@ -211,7 +211,7 @@ describe('anthropic', () => {
     });
   });
 
-  it('turns thinking off where a family thinks by default, and leaves it out where it is refused', async () => {
+  it("turns thinking off where it is a family's default, and leaves the field out where it is refused", async () => {
     server.otherwise(() => says('Ok.'));
     for (const name of [
       'claude-haiku-4-5',
@@ -232,7 +232,7 @@ describe('anthropic', () => {
     expect(server.requests[3]?.body['output_config']).toEqual({ effort: 'low' });
   });
 
-  it('learns a field that a model refuses, once for the process', async () => {
+  it('stores a field that a model refuses, once for the process', async () => {
     const reason = '`temperature` is deprecated for this model.';
     server.script(refused(400, 'invalid_request_error', reason), says('Ok.'), says('Ok.'));
     await respond();
@@ -314,7 +314,7 @@ describe('anthropic', () => {
     });
   });
 
-  it('takes a tool call without arguments, and events that it does not know', async () => {
+  it('takes a tool call without arguments, and unknown events', async () => {
     script(
       started(),
       event({ type: 'brand_new', x: 1 }),

@@ -120,7 +120,7 @@ describe('gemini', () => {
     });
   });
 
-  it('keeps the rules of roles whatever the conversation looks like', async () => {
+  it('keeps the rules of roles for any conversation', async () => {
     server.otherwise(() => says('Ok.'));
     const turn = fc.constantFrom(
       { role: 'user' as const, content: 'Hi ' },
@@ -178,7 +178,7 @@ describe('gemini', () => {
     ]);
   });
 
-  it('thinks as little as each family can', async () => {
+  it('sets the least thinking of each family', async () => {
     server.otherwise(() => says('Ok.'));
     const names = [
       'gemini-2.5-flash',
@@ -198,7 +198,7 @@ describe('gemini', () => {
     ]);
   });
 
-  it('learns that a model has no dial for its thoughts', async () => {
+  it('stores that a model has no field for thinking', async () => {
     const reason = 'Thinking level is not supported for this model.';
     server.script(refused(400, 'INVALID_ARGUMENT', reason), says('Ok.'));
     expect((await respond()).text).toBe('Ok.');

@@ -427,7 +427,7 @@ describe('openai', () => {
     await expect(respond().catch(codeOf)).resolves.toBe(code);
   });
 
-  it('says LLM_FAILED when nobody listens', async () => {
+  it('says LLM_FAILED when no server listens', async () => {
     await server.close();
     await expect(respond().catch(codeOf)).resolves.toBe('LLM_FAILED');
   });
@@ -486,7 +486,7 @@ describe('openai', () => {
     expect((await respond()).text).toBe('Hi.');
   });
 
-  it('learns what a server does not know, and asks again without it', async () => {
+  it('stores what a server does not support, and repeats the request without it', async () => {
     server.script(
       failure(400, {
         param: 'max_tokens',

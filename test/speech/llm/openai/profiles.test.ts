@@ -183,7 +183,7 @@ describe.each(Object.keys(SERVICES) as Provider[])('the profile %s', (provider) 
     expect(server.requests).toHaveLength(requests.length);
   });
 
-  it('says LLM_AUTH for a key that its service does not know', async () => {
+  it('says LLM_AUTH for a key that is unknown to its service', async () => {
     const { model } = await open(provider, { api_key: 'other' });
     await expect(model.respond(ask, silent, never)).rejects.toMatchObject({ code: 'LLM_AUTH' });
   });

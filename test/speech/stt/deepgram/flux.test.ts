@@ -80,7 +80,7 @@ describe('Deepgram flux', () => {
     expect(rig.fault.kind).toBe('timeout');
   });
 
-  it('reports turns as the service sees them, the words before their end', async () => {
+  it("reports the service's turns, the words before their end", async () => {
     const { rig } = await connect({ settings: { eager_eot_threshold: 0.5 } });
     await rig.says('w1 w2');
     await rig.silence(260);

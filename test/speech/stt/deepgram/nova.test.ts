@@ -225,13 +225,13 @@ describe('Deepgram nova', () => {
     expect([rig.fault.kind, rig.finals]).toEqual(['timeout', []]);
   });
 
-  it('reports a connection that went dead', async () => {
+  it('reports a connection without traffic', async () => {
     const { rig } = await connect({ faults: { muteAtMs: 100 } });
     await rig.silence(19_000);
     expect(rig.fault).toMatchObject({ kind: 'network', isRepeatable: true });
   });
 
-  it('reports what is no message, and ignores messages that it does not know', async () => {
+  it('reports what is no message, and ignores unknown messages', async () => {
     const broken = await connect({ faults: { send: { atMs: 100, data: '{"type":' } } });
     await broken.rig.silence(300);
     expect(broken.rig.fault.kind).toBe('protocol');

@@ -206,7 +206,7 @@ describe('the recogniser behind OpenAI’s interface', () => {
     expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
   });
 
-  it('uploads again at another pause, also where nobody reported that the voice went on', async () => {
+  it('uploads again at another pause, also without a report that the voice continued', async () => {
     const held = await call(({ response, file }) => {
       if (readWav(file).samples.length > 1_200 * 8) response.end('{"text":"yes please"}');
     });

@@ -216,7 +216,7 @@ describe('pocketsphinx, when its threads fail', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('replaces a thread that dies: its calls go on, and what it was asked is answered without words', async () => {
+  it('replaces a thread that ends: its calls continue, and its pending requests are answered without words', async () => {
     await open();
     const [bad, silent] = [call('die'), call('ok')];
     utter(bad.recognizer, sound);

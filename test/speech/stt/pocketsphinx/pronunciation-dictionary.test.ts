@@ -4,7 +4,7 @@ import { numberWords } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
 
 describe('pronouncing dictionary', () => {
-  it('knows words with all their pronunciations', () => {
+  it('has words with all their pronunciations', () => {
     const dictionary = parseDictionary("a AH\na(2) EY\na.m. EY EH M\nthat's DH AE T S\n");
     expect(dictionary.pronunciations('a')).toEqual(['AH', 'EY']);
     expect(dictionary.pronunciations('a.m.')).toEqual(['EY EH M']);

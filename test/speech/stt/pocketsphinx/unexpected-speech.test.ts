@@ -101,7 +101,7 @@ function share(what: string, count: number, all: number): number {
 }
 
 describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () => {
-  it('accepts at most 3 of 100 utterances that nobody expects, in four grammars', async () => {
+  it('accepts at most 3 of 100 unexpected utterances, in four grammars', async () => {
     let accepted = 0;
     let all = 0;
     for (const [nth, sound] of of(ELSEWHERE).entries()) {

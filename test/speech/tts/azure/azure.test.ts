@@ -97,7 +97,7 @@ describe('the voice of Azure Speech', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('rejects a refused key, and audio that stands still', async () => {
+  it('rejects a refused key, and audio that stalls', async () => {
     const refused = await open(() => undefined, { api_key: 'wrong-key' });
     await expect(refused.tts.synthesize(hello, refused.listener, signal)).rejects.toMatchObject({
       kind: 'auth',

@@ -149,7 +149,7 @@ describe('ElevenLabs', () => {
     expect(heard.end).toMatchObject({ kind: 'quota', detail: expect.stringContaining('quota') });
   });
 
-  it('keeps a context open while the model thinks', async () => {
+  it('keeps a context open while the model generates', async () => {
     const clock = new FakeClock();
     const { fake, say } = await setUp({}, { clock });
     const { heard, stream } = say('One moment.');

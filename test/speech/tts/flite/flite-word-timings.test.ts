@@ -7,7 +7,7 @@ const PRINTED =
   'pau:0.100 hh:0.200 ow:0.500 pau:0.700 th:0.800 ng:1.000 y:1.100 uw:1.300 pau:1.500 ';
 
 describe('word timings', () => {
-  it('lets a pause of the speech be the comma of the text', () => {
+  it('maps a pause of the speech to the comma of the text', () => {
     expect(wordTimings('Hello, thank you.', PRINTED)).toEqual([
       { word: 'Hello,', startMs: 100, endMs: 500 },
       { word: 'thank', startMs: 700, endMs: 1_060 },

@@ -55,7 +55,7 @@ describe('flite', () => {
     expect((samples.length - end) / 8).toBeGreaterThan(100);
   });
 
-  it('gives a prompt that it knows before the call returns', async () => {
+  it('gives a cached prompt before the call returns', async () => {
     await synthesize(speech, 'Welcome to the clinic.');
     let samples = 0;
     const listener = {
@@ -115,7 +115,7 @@ describe('flite, when its threads fail', () => {
     expect((await synthesize(speech, 'next')).samples).toBe(800);
   });
 
-  it('fails only the sentence under way when a thread dies, and starts another', async () => {
+  it('fails only the sentence under way when a thread ends, and starts another', async () => {
     await open();
     const [dead, queued] = await Promise.all([
       synthesize(speech, 'die').catch(codeOf),
@@ -207,7 +207,7 @@ describe('flite, when its threads fail', () => {
     expect((await synthesize(speech, 'count once more')).samples).toBe(4); // With the one of the start.
   });
 
-  it('lets no more than 64 sentences wait', async () => {
+  it('queues no more than 64 sentences', async () => {
     await open();
     const abort = new AbortController();
     const { signal } = abort;

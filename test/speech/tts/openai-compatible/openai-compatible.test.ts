@@ -161,7 +161,7 @@ describe('the voice behind OpenAI’s interface', () => {
     expect(held.clock.timers).toBe(0);
   });
 
-  it('rejects audio that stands still for 3 s', async () => {
+  it('rejects audio that stalls for 3 s', async () => {
     const held = await open(({ response }) => void response.write(tone(24_000)));
     const spoken = held.tts.synthesize(hello, held.listener, signal);
     spoken.catch(() => undefined);

@@ -31,7 +31,7 @@ describe('how a number is dialled', () => {
     expect(endpoint(template, to)).toBe(expected);
   });
 
-  it('is told our channel id, how long to ring, and whose number to show', () => {
+  it('gets our channel id, how long to ring, and whose number to show', () => {
     const account = accountOf({ ...base, stasis_app_name: 'patchbay_1' });
     const wanted = { channelId: 'c', to: '1', callerId: '+1415', ringS: 29.6, args: 'a,b' };
     expect(dialQuery(account, wanted)).toMatchObject({

@@ -100,7 +100,7 @@ describe('a call with early media', () => {
   it.each([
     ['busynow', 'busy'],
     ['congestion', 'failed'],
-  ])('to %s is left as soon as that is told', async (to, status) => {
+  ])('to %s is left as soon as that is reported', async (to, status) => {
     const at = await heardTable();
     const callId = await dial(at, to, { ringS: 1 });
     await until(() => hasEnded(at, callId), 'the end');
@@ -108,7 +108,7 @@ describe('a call with early media', () => {
     await nothingLeft(at);
   });
 
-  it('that nobody answers in time ends, though it is heard', async () => {
+  it('that is not answered in time ends, though its audio arrives', async () => {
     const at = await heardTable();
     const callId = await dial(at, 'early', { ringS: 2 });
     await until(() => at.harness.early.length > 0, 'early media');
@@ -148,7 +148,7 @@ describe('a call with early media', () => {
     await until(() => at.asterisk.phone('early').arrivals.length >= 5, 'audio');
   });
 
-  it('is known by whatever is told of it first', async () => {
+  it('is identified by its first event, of any kind', async () => {
     const at = await heardTable();
     at.asterisk.stasis.tap = (event) =>
       event.type === 'StasisStart' && JSON.stringify(event).includes('outbound') ? [] : [event];

@@ -63,7 +63,7 @@ describe('how a call over Asterisk ended', () => {
     expect(hangupOutcomeOf(facts(known), cause)).toEqual({ status, providerStatus });
   });
 
-  it('is never anything else than an end, whatever the cause', () => {
+  it('is never anything else than an end, for any cause', () => {
     for (let cause = 0; cause < 256; cause++) {
       expect(hangupOutcomeOf(facts(), cause).status).toMatch(/^(busy|no-answer|failed)$/);
     }

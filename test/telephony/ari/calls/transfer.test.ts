@@ -41,7 +41,7 @@ async function talksOn(at: Table, talk: Talk): Promise<void> {
 }
 
 describe('a caller is brought to a colleague', () => {
-  it('hears music while the colleague is rung, and talks to them alone then', async () => {
+  it('gets music while the destination rings, and is then connected to it alone', async () => {
     const at = await table();
     const talk = await talks(at);
     const before = talk.phone.arrivals.length;
@@ -112,7 +112,7 @@ describe('a caller is brought to a colleague', () => {
     await talksOn(at, talk);
   });
 
-  it('who leaves meanwhile: nobody is rung any more', async () => {
+  it('who leaves meanwhile: ringing stops', async () => {
     const at = await table();
     const talk = await talks(at);
     const over = handOver(at, talk, 'noanswer', { ringS: 600 });
@@ -123,7 +123,7 @@ describe('a caller is brought to a colleague', () => {
     expect(at.harness.of(talk.callId)).toEqual(['in-progress', 'completed']);
   });
 
-  it('who leaves at the moment of the answer: nobody is left in the bridge', async () => {
+  it('who leaves at the moment of the answer: no channel stays in the bridge', async () => {
     const at = await table();
     const talk = await talks(at);
     at.asterisk.faults.rest = ({ path, query }) => {

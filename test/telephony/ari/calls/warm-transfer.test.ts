@@ -141,7 +141,7 @@ describe('a colleague who is spoken to first', () => {
     ['music', 350],
     ['ringback', 440],
   ] as const)(
-    'hears the agent, and the caller hears %s; then they hear one another, and nothing of ours is left',
+    "gets the agent's audio, and the caller gets %s; then both are joined, and none of our channels is left",
     async (callerHears, hz) => {
       const { at, talk, talking, over, audio, colleague } = await consulted({ callerHears });
       speaksOn(talk.phone);
@@ -360,7 +360,7 @@ describe('while a colleague is spoken to', () => {
   });
 
   it.each(['music', 'ringback'] as const)(
-    'the gateway may be killed: whoever it left is found and ended (%s)',
+    'after a kill of the gateway, each remaining channel is found and ended (%s)',
     async (callerHears) => {
       const { at, talk, audio, colleague } = await consulted({ callerHears });
       await kill(at, talk.audio);
@@ -401,7 +401,7 @@ describe('while a colleague is spoken to', () => {
     await nothingLeft(at);
   });
 
-  it('nobody is rung who does not wait any more', async () => {
+  it('no destination is rung for a caller who has left', async () => {
     const at = await table();
     const talk = await talks(at);
     const act = () => expect.fail('nobody answered');

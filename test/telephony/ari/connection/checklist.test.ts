@@ -57,7 +57,7 @@ function alone() {
 }
 
 describe("asterisk.md's list", () => {
-  it('1. the media socket is always read, also before anybody listens', async () => {
+  it('1. the media socket is always read, also before it has a listener', async () => {
     const at = await table();
     const { call, phone } = await rings(at, 'tone');
     const media = await at.connection.openMedia(call.callId, patient);
@@ -69,7 +69,7 @@ describe("asterisk.md's list", () => {
     await phone.ended;
   });
 
-  it('2. an upgrade is answered at once, whoever asks, and judged afterwards', async () => {
+  it('2. an upgrade is answered at once, for any client, and checked afterwards', async () => {
     const at = await clientTable();
     const { uri } = at.asterisk.media.clients.get('gw') ?? { uri: '' };
     const stranger = new WebSocket(uri, 'media');
@@ -178,7 +178,7 @@ describe("asterisk.md's list", () => {
     await until(() => legOf(at).queue.status.queue_length === 0, 'the empty queue');
   });
 
-  it('11. a queue that stays behind is emptied when nobody speaks', async () => {
+  it('11. a queue that stays behind is emptied when neither side speaks', async () => {
     const at = await table();
     const { audio } = await talks(at);
     at.asterisk.faults.lostBeats = 500;
@@ -270,7 +270,7 @@ describe("asterisk.md's list", () => {
     },
   );
 
-  it('17. a media socket that dies is replaced; a caller who leaves takes all with them', async () => {
+  it("17. a media socket that breaks is replaced; a caller's hang-up ends all channels", async () => {
     const at = await table();
     const { audio, phone } = await talks(at);
     await cut(at, legOf(at).channelId);
@@ -307,7 +307,7 @@ describe("asterisk.md's list", () => {
     expect(at.connection.state).toMatchObject({ code: 'PBX_APP_TAKEN' });
   });
 
-  it('20. a key is told of once', async () => {
+  it('20. a key is reported once', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);
     phone.press('5');

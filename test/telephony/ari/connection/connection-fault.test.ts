@@ -74,7 +74,7 @@ describe('a PBX that is not reached', () => {
     expect(fault.message).toContain('nothing listens there');
   });
 
-  it('has a name that nobody knows', async () => {
+  it('has a host name that does not resolve', async () => {
     const fault = await faultAt('http://pbx.invalid:8088');
     expect(fault.code).toBe('PBX_UNREACHABLE');
     expect(fault.message).toContain('the name');
@@ -133,12 +133,12 @@ describe('a PBX that is not reached', () => {
   });
 });
 
-describe('a PBX that is not reached while anybody may sign up', () => {
+describe('a PBX that is not reached while sign-up is open', () => {
   const down = (code: (PbxState & { kind: 'down' })['code'], isPermanent: boolean): PbxState => ({
     ...{ kind: 'down', code, message: `what ${code} says`, isPermanent },
   });
 
-  it('looks the same whatever answered at its address, and the log has it', () => {
+  it('is the same for every answer at its address; the log has the answer', () => {
     const states: PbxState[] = [];
     const { log, lines } = quietLog();
     const listener = withoutFaultsOfAddress(
@@ -159,7 +159,7 @@ describe('a PBX that is not reached while anybody may sign up', () => {
     expect(lines().map(({ reason }) => reason)).toContain('what PBX_TLS says');
   });
 
-  it('is told what its own Asterisk has against it', () => {
+  it('gets the fault of its own Asterisk', () => {
     const states: PbxState[] = [];
     const listener = withoutFaultsOfAddress(
       { onState: (state) => void states.push(state) } as PbxListener,

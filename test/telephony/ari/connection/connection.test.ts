@@ -57,7 +57,7 @@ describe('an inbound call', () => {
     await at.provider.control.hangUp(at.credentials, callId, patient);
   });
 
-  it('ends before anybody answered', async () => {
+  it('ends before it is answered', async () => {
     const at = await table();
     const { phone, call } = await rings(at);
     phone.hangUp();
@@ -95,7 +95,7 @@ describe('an inbound call', () => {
     await nothingLeft(at);
   });
 
-  it('tells keys once, in order, and those of before there was audio too', async () => {
+  it('reports keys once, in order, including those before there was audio', async () => {
     const at = await table();
     const { phone, call } = await rings(at);
     at.asterisk.stasis.tap = (event) => {
@@ -124,7 +124,7 @@ describe('an inbound call', () => {
     expect(audio.marks).toEqual(['next']);
   });
 
-  it('is told of under the number in the arguments, whatever their order', async () => {
+  it('is reported under the number in the arguments, in any order of them', async () => {
     const args = (words: string[]) => [{ app: 'Stasis' as const, args: words }];
     const dialplan = {
       one: { '_X.': args(['4711']) },
@@ -203,7 +203,7 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
-  it('to a host that is dead has failed, as nothing ever rang', async () => {
+  it('to a host that does not answer has failed, as nothing ever rang', async () => {
     const at = await table();
     const callId = await dial(at, 'PJSIP/x@dead', { ringS: 5 });
     await until(() => at.harness.of(callId).length > 0, 'the end');
@@ -212,7 +212,7 @@ describe('an outbound call', () => {
     ]);
   });
 
-  it('to an endpoint that does not exist fails at once and is forgotten', async () => {
+  it('to an endpoint that does not exist fails at once and is removed', async () => {
     const at = await table();
     await expect(dial(at, 'PJSIP/x@nowhere')).rejects.toMatchObject({
       code: 'PROVIDER_DESTINATION',
@@ -232,7 +232,7 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
-  it('may tell all of itself before the answer to its request', async () => {
+  it('may send all of its events before the answer to its request', async () => {
     const at = await table();
     at.asterisk.faults.eventsBeforeAnswer = true;
     const callId = await dial(at, 'busynow');
@@ -240,7 +240,7 @@ describe('an outbound call', () => {
     expect(at.harness.of(callId)).toEqual(['busy']);
   });
 
-  it('that there may never have been is not told of: nobody knows what came of it', async () => {
+  it('that may never have existed is not reported: its result is unknown', async () => {
     const at = await table();
     at.asterisk.faults.rest = ({ method, path }) =>
       method === 'POST' && path === 'channels' ? { status: 502, body: null } : undefined;
@@ -252,7 +252,7 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
-  it('names its run, whoever hears of it', async () => {
+  it('names its run in every event', async () => {
     const at = await table();
     const callId = await dial(at, 'noanswer', { runId: '9007199254740993' });
     await until(() => at.harness.statuses.length > 0, 'ringing');
@@ -260,7 +260,7 @@ describe('an outbound call', () => {
   });
 });
 
-describe('what Asterisk tells', () => {
+describe('the events of Asterisk', () => {
   it('may come twice: nothing happens twice', async () => {
     const at = await table();
     at.asterisk.stasis.tap = (event) => [event, event];
@@ -307,7 +307,7 @@ describe('what Asterisk tells', () => {
 });
 
 describe('a connection', () => {
-  it('says what Asterisk it is and keeps telling how it stands', async () => {
+  it('reports which Asterisk it is, and its state at each change', async () => {
     const at = await table();
     expect(at.connection.state).toEqual({ kind: 'up', version: '22.10.1' });
     at.asterisk.cutEvents();
@@ -347,7 +347,7 @@ describe('a connection', () => {
     await nothingLeft(at);
   });
 
-  it('tells no one anything once it is closed', async () => {
+  it('emits nothing once it is closed', async () => {
     const at = await table();
     await at.connection.close();
     at.asterisk.cutEvents();

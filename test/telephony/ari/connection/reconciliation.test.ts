@@ -116,7 +116,7 @@ describe('the event socket was lost', () => {
     await until(() => at.harness.of(callId).includes('failed'), 'the news');
   });
 
-  it('while media were being opened, and whoever was to be told they are there is', async () => {
+  it('while media were being opened, and the pending listener is notified', async () => {
     const at = await table();
     const { call, phone } = await rings(at);
     const hearing = deaf(at);
@@ -161,7 +161,7 @@ describe('the event socket was lost', () => {
     await nothingLeft(at);
   });
 
-  it('and Asterisk cannot say how a call stands: that is no end of it', async () => {
+  it('and Asterisk cannot report the state of a call: that does not end the call', async () => {
     const at = await table();
     const { callId, audio, phone } = await talks(at);
     let asked = 0;
@@ -298,7 +298,7 @@ describe('the gateway was killed', () => {
   });
 });
 
-describe('somebody else takes the application', () => {
+describe('another client takes the application', () => {
   it('that is said and not fought over, and calls go on', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);

@@ -116,7 +116,7 @@ describe('a connection that does not come about', () => {
     },
   );
 
-  it('tells no password', async () => {
+  it('reveals no password', async () => {
     const all = JSON.stringify(await findingsOf({ status: 401, body: {} }));
     expect(all).not.toContain('secret-1');
   });

@@ -121,7 +121,7 @@ describe('the doctor', () => {
     },
   );
 
-  it('knows its own connection, and one that was taken over', async () => {
+  it('recognises its own connection, and one that was taken over', async () => {
     await play();
     const reached: Record<string, () => void> = {};
     const state = (kind: string) =>
@@ -165,7 +165,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('names an application that nobody is connected as', async () => {
+  it('names an application without a connected client', async () => {
     await play();
     const findings = await examine();
     expect(failed(findings)).toEqual(['application']);
@@ -173,7 +173,7 @@ describe('the doctor', () => {
   });
 });
 
-describe('the doctor at the door', () => {
+describe('the doctor on AudioSocket and RTP ports', () => {
   it('names a wrong password, and asks no more', async () => {
     await play();
     const findings = await examine({ app_password: 'wrong' });
@@ -215,7 +215,7 @@ describe('the doctor at the door', () => {
     expect(findings.get('address')).toMatchObject({ verdict: 'fail', message });
   });
 
-  it('names a port where nobody listens', async () => {
+  it('names a port without a listener', async () => {
     await play();
     await asterisk.stop();
     const findings = await examine();
@@ -330,7 +330,7 @@ describe('the doctor on the audio', () => {
     ['auto', '16.28.0', 'rtp, ulaw'],
     ['audiosocket', '22.10.1', 'audiosocket, slin'],
     ['auto', '18.20.0', 'audiosocket, slin'],
-  ])('hears tones both ways without websockets: %s at %s', async (media, version, message) => {
+  ])('detects tones both ways without websockets: %s at %s', async (media, version, message) => {
     const at = { host: '127.0.0.1', clock, log: quietLog().log };
     const rtp = createRtpPorts({
       ...at,
@@ -354,7 +354,7 @@ describe('the doctor on the audio', () => {
     expectNothingLeft();
   });
 
-  it('names audio that one side does not hear', async () => {
+  it('names audio that does not arrive at one side', async () => {
     await play();
     await connectApp();
     // What the telephone's side says is lost on its way.
@@ -387,7 +387,7 @@ describe('the doctor on the audio', () => {
     expectNothingLeft();
   });
 
-  it('ends early when it is told to, and leaves nothing behind', async () => {
+  it('ends early on request, and leaves nothing behind', async () => {
     await play();
     await connectApp();
     const stop = new AbortController();
@@ -496,7 +496,7 @@ describe('the doctor on connections of websocket_client.conf', () => {
     });
   });
 
-  it('hears tones both ways over sockets that Asterisk opens', async () => {
+  it('detects tones both ways over sockets that Asterisk opens', async () => {
     const door = new WebSocketServer({
       port: 0,
       host: '127.0.0.1',
@@ -530,7 +530,7 @@ describe('the doctor on connections of websocket_client.conf', () => {
     expectNothingLeft();
   });
 
-  it('names a connection at whose end nobody listens', async () => {
+  it('names a connection without a listener at its end', async () => {
     const uri = 'ws://127.0.0.1:9/api/v1/telephony/ws/ari';
     await play({ websocketClients: { media_gw: { uri, protocols: 'media' } } });
     await connectApp();

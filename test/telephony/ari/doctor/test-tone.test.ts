@@ -12,7 +12,7 @@ function tone(hz: number, rateHz: number): Int16Array {
 }
 
 describe('tones of the doctor', () => {
-  it.each([8_000, 16_000])('are told apart at %i Hz', (rateHz) => {
+  it.each([8_000, 16_000])('are distinguished at %i Hz', (rateHz) => {
     for (const hz of [440, 1_000]) {
       for (const looked of [440, 1_000]) {
         const { levelDb, share } = measureTone(tone(hz, rateHz), { hz: looked, rateHz });

@@ -182,7 +182,7 @@ describe('what Asterisk says', () => {
     expect(transport.closed).toEqual({ code: CLOSE.normal, reason: 'protocol' });
   });
 
-  it('throws nothing, whatever comes', () => {
+  it('throws nothing, for any input', () => {
     const texts = fc.oneof(
       fc.string(),
       fc.json(),
@@ -277,7 +277,7 @@ describe("Asterisk's queue", () => {
     expect(of('unplayed')).toEqual([[40]]);
   });
 
-  it('is counted anew with the transport that takes the place of another', () => {
+  it('is counted again with the transport that takes the place of another', () => {
     const { session, from, say, of, heard } = begun();
     say(60);
     const next = carried(session);
@@ -368,7 +368,7 @@ describe('the end of a session', () => {
     expect([over.news, lost.news]).toEqual([[], []]);
   });
 
-  it('is told to a call that comes too late', () => {
+  it('is reported to a call that comes too late', () => {
     const { session, heard, attach } = make();
     session.end();
     attach();

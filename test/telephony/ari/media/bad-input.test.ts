@@ -49,19 +49,19 @@ describe('a configuration with', () => {
     await isUp(at);
   });
 
-  it('a user who may only read is told what to change', async () => {
+  it('a user with read-only rights gets what to change', async () => {
     const login = { app_name: 'gwro', app_password: 'rosecret' };
     const at = await refused((asterisk) => credentialsOf(asterisk, login));
     expect(at.connection.state).toMatchObject({ code: 'PBX_READ_ONLY', isPermanent: true });
     expect(at.harness.states.map(({ kind }) => kind)).not.toContain('up');
   });
 
-  it('an address that has no ARI is told so', async () => {
+  it('an address without ARI is reported as such', async () => {
     const at = await refused(({ url }) => credentialsOf({ url: `${url}/pbx` }));
     expect(at.connection.state).toMatchObject({ code: 'PBX_NO_ARI', isPermanent: true });
   });
 
-  it('https:// for a port that speaks plain HTTP is told so', async () => {
+  it('https:// for a port with plain HTTP is reported as such', async () => {
     const at = await refused(({ url }) => credentialsOf({ url: url.replace('http:', 'https:') }));
     expect(at.connection.state).toMatchObject({ code: 'PBX_TLS', isPermanent: true });
   });
@@ -72,7 +72,7 @@ describe('a configuration with', () => {
     ['CERT_NOT_YET_VALID', 'not valid yet'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another name'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'NODE_EXTRA_CA_CERTS'],
-  ])('a certificate of which TLS says %s is told so in words', (code, words) => {
+  ])('a certificate that TLS refuses with %s is reported as such', (code, words) => {
     const account = accountOf(credentialsOf({ url: 'https://pbx.example.com:8089' }));
     const error = Object.assign(new Error('certificate'), { code });
     const fault = connectionFault(account, error);
@@ -164,7 +164,7 @@ describe('media that cannot be had', () => {
     await nothingLeft(at);
   });
 
-  it('because Asterisk does not reach us say what to look at', async () => {
+  it('because Asterisk does not reach us name what to check', async () => {
     const at = await clientTable();
     const client = at.asterisk.media.clients.get('gw');
     if (client !== undefined) client.uri = 'ws://127.0.0.1:9/nothing';
@@ -178,7 +178,7 @@ describe('media that cannot be had', () => {
 });
 
 describe('an Asterisk that hangs', () => {
-  it('in the answer to a caller is given up, and the caller is let go', async () => {
+  it('in the answer to a caller ends the attempt, and the caller is released', async () => {
     const at = await table();
     let isHanging = true;
     at.asterisk.faults.rest = ({ path }) =>

@@ -34,8 +34,8 @@ const start = (id: string) =>
   JSON.stringify({ event: 'MEDIA_START', channel_id: id, format: 'ulaw' });
 const NEVER = new AbortController().signal;
 
-describe('the door for sockets that Asterisk opens', () => {
-  it('lets in whose first message names a channel that is waited for, and only once', async () => {
+describe('the listener for sockets that Asterisk opens', () => {
+  it('admits a socket whose first message names an expected channel, and only once', async () => {
     const door = new IncomingSockets();
     const { heard, listener } = hearing();
     const peer = new Peer();
@@ -80,7 +80,7 @@ describe('the door for sockets that Asterisk opens', () => {
     expect(heard).toEqual([]);
   });
 
-  it('says what may be wrong when nobody comes, and forgets the channel', async () => {
+  it('names possible causes when no socket comes, and removes the channel', async () => {
     const door = new IncomingSockets();
     const stop = new AbortController();
     const expected = door.expect(ID, () => hearing().listener, stop.signal);

@@ -25,7 +25,7 @@ describe("a call's media", () => {
     expect(legOf(at)).toMatchObject({ deliveredFrames: 10, lostFrames: 0 });
   });
 
-  it('are opened though their news comes before the answer to the request', async () => {
+  it('are opened though their event comes before the answer to the request', async () => {
     const at = await table();
     at.asterisk.faults.eventsBeforeAnswer = true;
     at.asterisk.faults.audioBeforeStart = true;
@@ -49,7 +49,7 @@ describe("a call's media", () => {
     await nothingLeft(at);
   });
 
-  it('that come when nobody waits for them any more are ended', async () => {
+  it('that come after their deadline are ended', async () => {
     const at = await table();
     const stray = await strayLeg(at);
     await until(() => stray.closedWith !== null, 'the end');
@@ -72,7 +72,7 @@ describe("a call's media", () => {
   });
 });
 
-describe('a media socket that dies while the caller is there', () => {
+describe('a media socket that breaks during a call', () => {
   it('is replaced behind the same session, and what was pending is reported', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);
@@ -106,7 +106,7 @@ describe('a media socket that dies while the caller is there', () => {
     await nothingLeft(at);
   });
 
-  it('tells keys on', async () => {
+  it('forwards keys', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);
     await cut(at, legOf(at).channelId);
@@ -114,7 +114,7 @@ describe('a media socket that dies while the caller is there', () => {
     await until(() => audio.digits === '42', 'the keys');
   });
 
-  it('is replaced again if the next dies while it is opened, and no more than three times', async () => {
+  it('is replaced again if the next breaks while it is opened, and no more than three times', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);
     let deaths = 0;
@@ -190,7 +190,7 @@ describe("Asterisk's queue", () => {
     expect(legOf(at).commands.filter((each) => each.includes('FLUSH_MEDIA'))).toHaveLength(1);
   });
 
-  it('is told of while the agent speaks', async () => {
+  it('is reported while the agent speaks', async () => {
     const at = await table();
     const { audio } = await talks(at);
     at.asterisk.faults.lostBeats = 1_000; // It stands still for 20 s.
@@ -227,7 +227,7 @@ describe('a call layer that has not admitted the media yet', () => {
     expect(audio.digits).toBe('12');
   });
 
-  it('is told if the call is over by then', async () => {
+  it('is reported if the call is over by then', async () => {
     const at = await table();
     const { call, phone } = await rings(at);
     const media = await at.connection.openMedia(call.callId, patient);

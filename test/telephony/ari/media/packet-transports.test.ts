@@ -109,7 +109,7 @@ describe('audio in packets', () => {
     expect(mediaRequests(at)[0]?.query['encapsulation']).toBe(way);
   });
 
-  it('has keys once, though AudioSocket tells of them too', async () => {
+  it('has keys once, though AudioSocket reports them too', async () => {
     const at = await table({ media: 'audiosocket' });
     const { audio, phone } = await talks(at, 'tone');
     phone.press('5');
@@ -146,7 +146,7 @@ describe('audio in packets', () => {
     await nothingLeft(at);
   });
 
-  it('over RTP is replaced when Asterisk has forgotten it without a word', async () => {
+  it('over RTP is replaced when Asterisk has removed it without an event', async () => {
     const at = await table({ media: 'rtp' });
     const id = () => mediaRequests(at)[0]?.query['channelId'] ?? '-';
     at.asterisk.faults.rest = ({ method, path }) =>
@@ -156,7 +156,7 @@ describe('audio in packets', () => {
     expect(audio.closedWith).toBeNull();
   });
 
-  it('that Asterisk cannot bring says what to look at, and nothing is left', async () => {
+  it('that Asterisk cannot open names what to check, and nothing is left', async () => {
     const at = await table({ media: 'audiosocket' }, { host: '127.0.0.9' });
     const { call } = await rings(at);
     await expect(at.connection.openMedia(call.callId, patient)).rejects.toMatchObject({

@@ -58,7 +58,7 @@ describe('what Asterisk has still to play', () => {
     expect(watch.answered(1)).toBe(20);
   });
 
-  it('is not known from an answer that nobody asked for', () => {
+  it('is not known from an unrequested answer', () => {
     expect(watched().watch.answered(90)).toBeUndefined();
   });
 
@@ -75,7 +75,7 @@ describe('what Asterisk has still to play', () => {
     expect(asked).toBe(16);
   });
 
-  it('is never negative and never absurd, whatever is answered', () => {
+  it('is never negative and never absurd, for any input', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), fc.nat(1_000), (queued, frames) => {
         const { watch } = watched();

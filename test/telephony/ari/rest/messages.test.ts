@@ -85,7 +85,7 @@ describe('an event that was recorded of Asterisk', () => {
   });
 });
 
-describe('what is asked not to be told', () => {
+describe('events that are disabled by request', () => {
   it('is nothing that is acted upon', () => {
     expect(FILTERED_EVENTS.filter((type) => OURS.includes(type))).toEqual([]);
   });
