@@ -6,6 +6,7 @@ import { ProviderHangUp, type ProviderHangUpDeps } from '../call/closing/provide
 import { RunClosing, type RunClosingDeps } from '../call/closing/run-closing.ts';
 import { UnconnectedCalls } from '../call/closing/unconnected-calls.ts';
 import { CallActions } from '../call/connect/call-actions.ts';
+import { CallConfirmation } from '../call/connect/call-confirmation.ts';
 import { CallPlanner } from '../call/connect/call-planner.ts';
 import { CallPreparation } from '../call/connect/call-preparation.ts';
 import { CallRegistry } from '../call/connect/call-registry.ts';
@@ -126,7 +127,7 @@ export function createCallControl(parts: CallParts): CallControl {
       hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
       digits: { store, registry, hangUps, clock },
     },
-    inbound: new InboundWebhooks({ store, providers, runs, connect, clock, random, log }),
+    inbound: new InboundWebhooks({ store, providers, runs, connect, random, log }),
     services: { campaignCalls, textChats, pbxLines },
     events,
     log,
@@ -153,6 +154,7 @@ function connectServices(parts: CallParts): ConnectServices {
   const session = { services, http, closing, hangUps, publicUrl, clock, log };
   const actions = new CallActions({ clock, log });
   const verifier = new WebhookVerifier({ store, clock, log });
+  const confirmation = new CallConfirmation({ clock, log });
   const starts = new SessionStarts({ store, files, events, registry, session });
   return {
     registry,
@@ -160,6 +162,7 @@ function connectServices(parts: CallParts): ConnectServices {
     watchdog,
     actions,
     verifier,
+    confirmation,
     preparation: new CallPreparation({
       ...{ planner, registry, unconnected, tokens, actions, publicUrl },
     }),
@@ -167,7 +170,7 @@ function connectServices(parts: CallParts): ConnectServices {
       ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
     }),
     providerEvents: new ProviderEvents({
-      ...{ store, providers, verifier, events, registry, unconnected, clock, log },
+      ...{ store, providers, verifier, confirmation, events, registry, unconnected, clock, log },
     }),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallActions } from './call-actions.ts';
+import type { CallConfirmation } from './call-confirmation.ts';
 import type { CallPreparation } from './call-preparation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { MediaAdmissions } from './media-admission.ts';
@@ -15,6 +16,7 @@ export interface ConnectServices {
   preparation: CallPreparation;
   actions: CallActions;
   verifier: WebhookVerifier;
+  confirmation: CallConfirmation;
   admissions: MediaAdmissions;
   providerEvents: ProviderEvents;
   unconnected: UnconnectedCalls;

@@ -14,7 +14,6 @@ import {
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { Clock } from '../../std/clock.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type HostedProvider,
@@ -32,27 +31,20 @@ import {
 import type { EventLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
+import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
 import type { CallRegistry } from './call-registry.ts';
+import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 
-/** The provider waits for our reply meanwhile. */
-const CONFIRM_MS = 4_000;
 /** The media of a call that the provider reports as ended close by themselves within this time. */
 const MEDIA_CLOSES_MS = 3_000;
-
-export type CallStep = Omit<Extract<ProviderEvent, { kind: 'status' }>, 'kind'>;
-
-export interface ProviderCall {
-  run: Run;
-  configuration: TelephonyConfiguration;
-  provider: HostedProvider;
-}
 
 export interface ProviderEventsDeps {
   store: Pick<Store, 'runs' | 'telephony'>;
   providers: { byName(name: ProviderName): TelephonyProvider | undefined };
   events: EventLog;
   verifier: WebhookVerifier;
+  confirmation: CallConfirmation;
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   clock: Clock;
@@ -68,9 +60,15 @@ export interface TakenEvent {
 
 export class ProviderEvents {
   readonly #deps: ProviderEventsDeps;
+  readonly #reports: UnprovenReports;
 
   constructor(deps: ProviderEventsDeps) {
     this.#deps = deps;
+    const { store, confirmation, clock, log } = deps;
+    this.#reports = new UnprovenReports({
+      ...{ store, confirmation, clock, log },
+      onStatus: (call, step) => this.takeStatus(call, step),
+    });
   }
 
   /** Finds the run's call and verifies the request. Undefined if the request is signed by an account that
@@ -81,9 +79,25 @@ export class ProviderEvents {
     runId: string,
     request: ProviderRequest,
   ): Promise<ProviderCall | undefined> {
+    const provider = this.#hosted(name);
+    if (provider === undefined) return undefined;
+    const found = await this.#find(provider, runId, request);
+    if (found !== 'unproven') return found;
+    throw unsigned(name);
+  }
+
+  #hosted(name: ProviderName): HostedProvider | undefined {
     const provider = this.#deps.providers.byName(name);
-    if (provider === undefined || !isHosted(provider)) return undefined;
-    const { webhook } = provider;
+    return provider !== undefined && isHosted(provider) ? provider : undefined;
+  }
+
+  /** As `verify`, for any request. */
+  async #find(
+    provider: HostedProvider,
+    runId: string,
+    request: ProviderRequest,
+  ): Promise<ProviderCall | 'unproven' | undefined> {
+    const { webhook, name } = provider;
     const { store, verifier } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
       verifier.isSigned(provider, request, credentials);
@@ -100,9 +114,7 @@ export class ProviderEvents {
       await verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }
-    if (ofAccount.some(isSigned)) return undefined;
-    webhooks.inc({ provider: name, result: 'signature' });
-    throw new GatewayError('WEBHOOK_SIGNATURE');
+    return ofAccount.some(isSigned) ? undefined : 'unproven';
   }
 
   /** The call and its id, which comes from its webhook in case the answer to our dial was lost. Throws
@@ -129,79 +141,68 @@ export class ProviderEvents {
     name: ProviderName,
     request: ProviderRequest,
   ): Promise<string | undefined> {
-    const provider = this.#deps.providers.byName(name);
-    if (provider === undefined || !isHosted(provider)) return undefined;
+    const provider = this.#hosted(name);
+    if (provider === undefined) return undefined;
     const { store, verifier } = this.#deps;
     const { webhook } = provider;
     const ofAccount = await store.telephony.listOfAccount(name, webhook.accountOf(request) ?? '');
-    const signed = ofAccount.filter(({ credentials }) =>
-      verifier.isSigned(provider, request, credentials),
+    const isReport = webhook.isReport?.(request) === true;
+    const senders = ofAccount.filter(
+      ({ credentials }) => isReport || verifier.isSigned(provider, request, credentials),
     );
-    if (signed.length === 0) throw new GatewayError('WEBHOOK_SIGNATURE');
+    if (senders.length === 0 && !isReport) throw new GatewayError('WEBHOOK_SIGNATURE');
     const event = webhook.parse(request);
     if (!('callId' in event)) return undefined;
-    for (const { id } of signed) {
+    for (const { id } of senders) {
       const run = await store.runs.findByProviderCall(id, event.callId);
       if (run !== undefined) return run.id;
     }
     return undefined;
   }
 
-  async take(request: {
+  /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked: it sends the event
+   *  again then. */
+  async take(sent: {
     name: ProviderName;
     runId: string;
     request: ProviderRequest;
   }): Promise<TakenEvent> {
-    const call = await this.verify(request.name, request.runId, request.request);
-    if (call === undefined) {
-      webhooks.inc({ provider: request.name, result: 'unknown_run' });
+    const { name, runId, request } = sent;
+    const provider = this.#hosted(name);
+    const call = provider && (await this.#find(provider, runId, request));
+    if (provider === undefined || call === undefined) {
+      webhooks.inc({ provider: name, result: 'unknown_run' });
       return { reply: IGNORED };
     }
-    const { webhook, capabilities } = call.provider;
-    const reply = webhook.transferDocument?.(request.request) ?? webhook.acknowledge();
-    const sent = webhook.parse(request.request);
-    const event = capabilities.webhookProof === 'full' ? sent : await this.#confirmed(call, sent);
+    const { webhook, capabilities } = provider;
+    if (call === 'unproven') {
+      if (webhook.isReport?.(request) !== true) throw unsigned(name);
+      this.#reports.take(provider, runId, request);
+      return { reply: webhook.acknowledge() };
+    }
+    const reply = webhook.transferDocument?.(request) ?? webhook.acknowledge();
+    const event = await this.#eventOf(call, request);
     if (event === undefined) {
-      webhooks.inc({ provider: request.name, result: 'unconfirmed' });
+      webhooks.inc({ provider: name, result: 'unconfirmed' });
       return { reply };
     }
     if (event.kind === 'status') await this.takeStatus(call, event);
     if (event.kind === 'answered-by') await this.#takeAnsweredBy(call, event);
-    webhooks.inc({ provider: request.name, result: 'taken' });
+    webhooks.inc({ provider: name, result: 'taken' });
     const isAnswered = event.kind === 'status' && event.status === 'in-progress';
     if (!isAnswered || capabilities.answerStyle !== 'command') return { reply };
     const { run } = call;
     if (run.callType !== 'outbound' || run.state !== 'initialized') return { reply };
-    return { reply, toConnect: await this.withCallId(call, request.request) };
+    return { reply, toConnect: await this.withCallId(call, request) };
   }
 
-  /** The event as far as the provider confirms it over REST, where the webhook proves less. Undefined if it does not,
-   *  or confirms nothing of that kind. A provider that cannot be asked sends the event again after the error. Throws
-   *  PROVIDER_*. */
-  async #confirmed(call: ProviderCall, event: ProviderEvent): Promise<ProviderEvent | undefined> {
-    if (event.kind !== 'status') return event.kind === 'other' ? event : undefined;
-    const { run, configuration, provider } = call;
-    const { callId, status } = event;
-    if (run.providerCallId !== null && run.providerCallId !== callId) return undefined;
-    if (run.state === 'completed') return undefined;
-    const { signal, done } = deadlineSignal(this.#deps.clock, CONFIRM_MS, 'confirm a status');
-    try {
-      const { credentials } = configuration;
-      const found = await provider.control.getCall(credentials, callId, signal);
-      if (found === undefined || found.status !== status) {
-        const facts = { runId: run.id, status, found: found?.status ?? 'none' };
-        this.#deps.log.warn(facts, 'status not confirmed by the provider');
-      }
-      if (found === undefined) {
-        // A provider may forget a call with its end; its id is known to the provider and to us alone.
-        const isEnd = isTerminal(status) && run.providerCallId === callId;
-        return isEnd ? { ...event, durationS: null, raw: { confirmed_status: 'gone' } } : undefined;
-      }
-      const raw = { confirmed_status: found.status };
-      return { ...event, status: found.status, durationS: found.durationS, raw };
-    } finally {
-      done();
-    }
+  /** As far as it is proven, or the provider confirms it. Throws WEBHOOK_MALFORMED, PROVIDER_*. */
+  async #eventOf(call: ProviderCall, request: ProviderRequest): Promise<ProviderEvent | undefined> {
+    const { webhook, capabilities } = call.provider;
+    const event = webhook.parse(request);
+    if (capabilities.webhookProof === 'full' || event.kind === 'other') return event;
+    if (event.kind !== 'status') return undefined;
+    return this.#deps.confirmation.confirmed(call, event);
   }
 
   /** Handles a status of a call, from a webhook or from a PBX. */
@@ -295,6 +296,11 @@ export class ProviderEvents {
       void session.end('voicemail_detected', 'gateway');
     }
   }
+}
+
+function unsigned(provider: ProviderName): GatewayError {
+  webhooks.inc({ provider, result: 'signature' });
+  return new GatewayError('WEBHOOK_SIGNATURE');
 }
 
 /** No row has these ids. */

@@ -11,8 +11,8 @@ import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-
 import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
 import type { TextChats } from '../chat/text-chat.ts';
 import { GATEWAY_STOPPED, type UnconnectedCall } from '../closing/unconnected-calls.ts';
+import type { ProviderCall } from '../connect/call-confirmation.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
-import type { ProviderCall } from '../connect/provider-event.ts';
 import type { InboundWebhooks } from '../inbound/inbound-webhook.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { CampaignCalls } from '../outbound/campaign-calls.ts';

@@ -7,8 +7,6 @@ import { callsRefused, webhooks } from '../../metrics/metrics.ts';
 import { isTerminal } from '../../model/provider.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
-import type { Clock } from '../../std/clock.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
@@ -45,15 +43,14 @@ interface Found {
   number: PhoneNumber;
 }
 
-/** The provider waits for our reply meanwhile. */
-const CONFIRM_MS = 4_000;
-
 export interface InboundWebhooksDeps {
   store: Pick<Store, 'telephony'>;
   providers: { readonly hosted: readonly HostedProvider[] };
   runs: InboundRuns;
-  connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'preparation' | 'actions' | 'verifier'>;
-  clock: Clock;
+  connect: Pick<
+    ConnectServices,
+    'registry' | 'watchdog' | 'preparation' | 'actions' | 'verifier' | 'confirmation'
+  >;
   random: Random;
   log: Log;
 }
@@ -151,16 +148,13 @@ export class InboundWebhooks {
    *  PROVIDER_*. */
   async #confirm(
     { provider, event }: Inbound,
-    { credentials }: TelephonyConfiguration,
+    configuration: TelephonyConfiguration,
   ): Promise<void> {
     if (provider.capabilities.webhookProof !== 'url-only') return;
-    const { signal, done } = deadlineSignal(this.#deps.clock, CONFIRM_MS, 'confirm a call');
-    try {
-      const call = await provider.control.getCall(credentials, event.callId, signal);
-      if (call === undefined || isTerminal(call.status)) throw new Refusal('signature');
-    } finally {
-      done();
-    }
+    const { callId } = event;
+    const asked = { provider, configuration, callId };
+    const call = await this.#deps.connect.confirmation.lookForNew(asked);
+    if (call === undefined || isTerminal(call.status)) throw new Refusal('signature');
   }
 
   #createRun(found: {

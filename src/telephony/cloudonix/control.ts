@@ -129,8 +129,8 @@ function reading(action: string, path: string): CloudonixRequest {
   return { action, method: 'GET', path, json: null, repeatable: true };
 }
 
-/** The answer URL is signed by us: Cloudonix signs nothing, and sends the key of an application only to the
- *  application's own URL. */
+/** Both URLs are signed by us: Cloudonix signs nothing, and sends the key of an application only to the application's own
+ *  URL. */
 function dialBody(credentials: ProviderCredentials, request: DialRequest): Record<string, unknown> {
   const { bearer_token: secret } = checkedCredentials(credentials);
   return {
@@ -138,7 +138,7 @@ function dialBody(credentials: ProviderCredentials, request: DialRequest): Recor
     ...(request.from !== null && { ['caller-id']: request.from }),
     url: withProof(request.answerUrl, secret),
     method: 'POST',
-    callback: request.statusUrl,
+    callback: withProof(request.statusUrl, secret),
     ['timeout']: within(request.ringS, RING_S_MAX),
     timeLimit: within(request.callS, CLOUDONIX_CALL_S_MAX),
   };

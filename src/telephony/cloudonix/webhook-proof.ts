@@ -1,5 +1,5 @@
 // What proves a request of Cloudonix, which signs nothing: the request of a voice application has the application's key,
-// and the URL that a dial names has a signature of ours. Source: providers §5.5.
+// and the URLs that a dial names have a signature of ours. Source: providers §5.5.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
@@ -7,7 +7,7 @@ import type { ProviderCredentials } from '../provider/terms.ts';
 
 const PARAMETER = 'proof';
 const KEY_HEADER = 'x-cx-apikey';
-/** Routes whose content is confirmed over REST before it has an effect. */
+/** Routes of reports: status callbacks of calls that others placed, and call detail records, have no proof. */
 const REPORTED = /\/telephony\/cloudonix\/(?:status-callback\/[^/]+|cdr)\/?$/;
 
 /** `url`, which has no query, with the proof that we gave it away. */
@@ -15,11 +15,13 @@ export function withProof(url: string, secret: string): string {
   return `${url}?${PARAMETER}=${proofOf(url, secret)}`;
 }
 
-/** Whether the request comes from whom the account trusts. Constant time. Status callbacks and call detail records have
- *  no proof: true for their routes. */
+export function isReport({ url }: ProviderRequest): boolean {
+  return REPORTED.test(url.split('?', 1)[0] ?? '');
+}
+
+/** Whether the request comes from whom the account trusts. Constant time. */
 export function isProven(request: ProviderRequest, credentials: ProviderCredentials): boolean {
   const [path = '', query = ''] = request.url.split('?', 2);
-  if (REPORTED.test(path)) return true;
   const { bearer_token: secret, application_key: key } = credentials;
   if (!isText(secret)) return false;
   const proof = new URLSearchParams(query).get(PARAMETER);

@@ -15,7 +15,7 @@ import {
   statusOfDisposition,
   TOKEN,
 } from './session-status.ts';
-import { isProven } from './webhook-proof.ts';
+import { isProven, isReport } from './webhook-proof.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. */
 const RAW_FIELDS_MAX = 100;
@@ -36,6 +36,7 @@ export const cloudonixWebhook: ProviderWebhook = {
   recognises,
   accountOf: (request) => domainOf(request) ?? undefined,
   verify: isProven,
+  isReport,
   parse,
   answer: ({ mediaUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl)) }),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),

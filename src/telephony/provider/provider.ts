@@ -224,6 +224,9 @@ export interface ProviderWebhook {
   /** Verifies that the provider sent a webhook, in constant time. `nowMs`: wall clock, for signatures with a time. What
    *  success proves: `webhookProof`. */
   verify(request: ProviderRequest, credentials: ProviderCredentials, nowMs: number): boolean;
+  /** Whether `request` came by a route whose requests may lack any proof: without one it is acknowledged, whatever it
+   *  says, and is no more than a reason to ask for the call by its id. Undefined where there is no such route. */
+  isReport?(request: ProviderRequest): boolean;
   /** Verifies the upgrade to a media socket. Undefined where it has no proof but the token in its path. */
   verifyUpgrade?(request: ProviderRequest, credentials: ProviderCredentials): boolean;
   /** A value that no two webhooks share, and that the signature covers: nonce, token id. A second webhook with it is

@@ -1,5 +1,6 @@
 // Vonage's calls over REST: place, end, transfer, read. Source: developer.vonage.com, Voice API.
 
+import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isTerminal } from '../../model/provider.ts';
@@ -122,9 +123,11 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
 
 function dialBody(request: DialRequest): Record<string, unknown> {
   const { from, to } = request;
+  // Vonage would choose one of the application's numbers at random.
+  assert(from !== null, 'a caller id');
   return {
     to: [isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to }],
-    ...(from === null ? { random_from_number: true } : { from: { type: 'phone', number: from } }),
+    from: { type: 'phone', number: from },
     answer_url: [request.answerUrl],
     answer_method: 'POST',
     event_url: [request.statusUrl],

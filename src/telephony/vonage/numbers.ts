@@ -30,7 +30,6 @@ const address = z.looseObject({ address: z.string().optional() });
 const application = z.looseObject({
   name: z.string(),
   keys: z.looseObject({ public_key: z.string().optional() }).optional(),
-  privacy: z.unknown().optional(),
   capabilities: z
     .looseObject({
       voice: z
@@ -129,9 +128,9 @@ async function pointApplication(
   const path = `/v2/applications/${encodeURIComponent(id)}`;
   const read = { action: 'get-application', method: 'GET', api: 'applications', path } as const;
   const found = await send(asking, { ...read, repeatable: true }, application);
-  const before = found.capabilities?.voice?.webhooks?.answer_url?.address;
-  if (before !== undefined && before !== url && before.endsWith(INBOUND_PATH)) {
-    return `The application sends its calls to another gateway (${new URL(before).host}). Change its answer URL in the Vonage dashboard, or use another application.`;
+  const before = found.capabilities?.voice?.webhooks?.answer_url?.address ?? '';
+  if (before !== url && !isUnused(before)) {
+    return `The application sends its calls elsewhere (${before}). If they are to come here: patchbay providers sync, or its answer URL in the Vonage dashboard; if not, use another application.`;
   }
   const body = pointed(found, url);
   if (isSame(body.capabilities, found.capabilities)) return undefined;
@@ -140,9 +139,16 @@ async function pointApplication(
   return undefined;
 }
 
-/** The application with our webhooks, and everything else as it was. */
+/** Names that are reserved for examples (RFC 2606): the dashboard asks for addresses when an application is made. */
+const RESERVED = /(^|\.)(example(\.(com|net|org))?|invalid|test)$/i;
+
+function isUnused(address: string): boolean {
+  return address === '' || RESERVED.test(URL.parse(address)?.hostname ?? '');
+}
+
+/** The application with our webhooks, and everything else as it was, but what Vonage itself adds. */
 function pointed(found: Application, url: string) {
-  const { name, keys, privacy, capabilities } = found;
+  const { id: _id, ['_links']: _links, keys, capabilities, ...more } = found;
   const post = (address: string) => ({ address, http_method: 'POST' });
   const voice = {
     ...capabilities?.voice,
@@ -156,8 +162,7 @@ function pointed(found: Application, url: string) {
   };
   const publicKey = keys?.public_key;
   return {
-    name,
-    ...(privacy !== undefined && { privacy }),
+    ...more,
     ...(publicKey !== undefined && { keys: { public_key: publicKey } }),
     capabilities: { ...capabilities, voice },
   };

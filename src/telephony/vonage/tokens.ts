@@ -63,10 +63,12 @@ const webhookClaims = z.object({
 });
 export type WebhookClaims = z.infer<typeof webhookClaims>;
 
-/** What the webhook's token says of itself; it proves nothing. Undefined without one. */
+/** What the webhook's token says of itself; it proves nothing. Undefined without one, or for the token of another
+ *  system: Vonage's name an account or an application. */
 export function claimsOf({ headers }: ProviderRequest): WebhookClaims | undefined {
   const [, claims] = partsOf(headers) ?? [];
-  return claims === undefined ? undefined : webhookClaims.safeParse(decoded(claims)).data;
+  const read = claims === undefined ? undefined : webhookClaims.safeParse(decoded(claims)).data;
+  return read?.api_key === undefined && read?.application_id === undefined ? undefined : read;
 }
 
 /** Whether the token was signed with the account's secret a short time ago, for this body. */
@@ -88,16 +90,17 @@ export function isSigned(
   return isOurs && Math.abs(nowMs - claims.iat * 1_000) <= AGE_MS_MAX && isCovered(request, claims);
 }
 
-/** The hash is over the body; of a request without one, over its query. */
+/** Whether the hash is that of the body, or of the query where the method has no body. A token that covers nothing is
+ *  good for nothing: it would fit any request without content. */
 function isCovered(
-  { rawBody, url }: ProviderRequest,
+  { method, rawBody, url }: ProviderRequest,
   { payload_hash: hash }: WebhookClaims,
 ): boolean {
   const query = URL.canParse(url) ? new URL(url).search.slice(1) : '';
-  const covered = rawBody.length > 0 ? rawBody : Buffer.from(query);
-  if (covered.length === 0) return true;
+  const covered = method === 'GET' ? Buffer.from(query) : rawBody;
+  if (covered.length === 0 || hash === undefined) return false;
   const expected = createHash('sha256').update(covered).digest();
-  return hash !== undefined && isEqual(Buffer.from(hash, 'hex'), expected);
+  return isEqual(Buffer.from(hash, 'hex'), expected);
 }
 
 function partsOf(headers: ProviderRequest['headers']): [string, string, string] | undefined {

@@ -73,11 +73,10 @@ function recognises(request: ProviderRequest): boolean {
   return (sent['conversation_uuid'] !== undefined && isCall) || claimsOf(request) !== undefined;
 }
 
-/** The body's fields, or those of the query. */
-function contentOf({ json, url }: ProviderRequest): Readonly<Record<string, unknown>> {
-  if (isObject(json)) return json;
-  if (!URL.canParse(url)) return {};
-  return Object.fromEntries(new URL(url).searchParams);
+/** What the token covers: the body's fields, or those of the query where the method has no body. */
+function contentOf({ method, json, url }: ProviderRequest): Readonly<Record<string, unknown>> {
+  if (method !== 'GET') return isObject(json) ? json : {};
+  return URL.canParse(url) ? Object.fromEntries(new URL(url).searchParams) : {};
 }
 
 function parse(request: ProviderRequest): ProviderEvent {

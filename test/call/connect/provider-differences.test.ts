@@ -40,6 +40,8 @@ function varied(
   capabilities: Partial<HostedCapabilities>,
   more: {
     snapshot?: CallSnapshot | undefined;
+    /** Look-ups that do not find the call yet. */
+    unlisted?: number;
     nonceOf?: HostedProvider['webhook']['nonceOf'];
     dialFaults?: number;
     answerFault?: GatewayError;
@@ -61,7 +63,8 @@ function varied(
       },
       getCall: (_credentials, callId) => {
         at.lookUps.push(callId);
-        return Promise.resolve(more.snapshot);
+        const isListed = at.lookUps.length > (more.unlisted ?? 0);
+        return Promise.resolve(isListed ? more.snapshot : undefined);
       },
     },
     webhook: {
@@ -98,6 +101,16 @@ const statusForm = (status: string) =>
   `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=${status}&SequenceNumber=3`;
 const report = (at: Varied, runId: string, status: string) =>
   at.control.event('twilio', runId, signed(statusUrl(runId), statusForm(status)));
+
+/** An inbound call's webhook, answered while time passes. */
+const rung = async (harness: CallHarness, at: Varied) => {
+  let isDone = false;
+  const reply = at.control.inbound(inboundRequest(), null).finally(() => {
+    isDone = true;
+  });
+  await harness.passThrough(() => isDone);
+  return reply;
+};
 
 const startWith = async (harness: CallHarness, at: Varied) => {
   Object.assign(harness, { callControl: at.control });
@@ -159,6 +172,17 @@ describe('a provider that is answered by commands', () => {
     await at.control.inbound(inboundRequest(), null);
     const [run] = await harness.runs();
     expect(run).toMatchObject({ state: 'completed', disposition: 'error' });
+    expect(harness.hangUps).toHaveLength(1);
+  });
+
+  it('that refuses the command for a call that we placed has that call hung up', async () => {
+    const harness = await held.harness.prepare();
+    const answerFault = new GatewayError('PROVIDER_REFUSED', { provider: 'twilio', reason: 'no' });
+    const at = varied(harness, command, { answerFault });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'in-progress');
+    expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'error' });
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 
@@ -217,10 +241,19 @@ describe('a webhook whose content is not proven', () => {
   it('brings no call that the provider does not have', async () => {
     const harness = await held.harness.prepare();
     await varied(harness, urlOnly, { snapshot: busy }).control.inbound(inboundRequest(), null);
-    await varied(harness, urlOnly, {}).control.inbound(inboundRequest(), null);
+    const at = varied(harness, urlOnly, {});
+    await rung(harness, at);
+    expect(at.lookUps).toHaveLength(4);
     expect(await harness.runs()).toEqual([]);
     await varied(harness, urlOnly, { snapshot: up }).control.inbound(inboundRequest(), null);
     expect(await harness.runs()).toHaveLength(1);
+  });
+
+  it('brings a call that the provider lists a moment later', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, urlOnly, { snapshot: up, unlisted: 2 });
+    await rung(harness, at);
+    expect([at.lookUps.length, (await harness.runs()).length]).toEqual([3, 1]);
   });
 
   it('of a new call is proven enough by a shared key', async () => {

@@ -15,9 +15,11 @@ import { APPLICATION_ID, startFakeXmlProvider } from '../plivo/fake-xml-provider
 
 const AUTH_ID = 'MA_FAKEVOBIZ';
 const AUTH_TOKEN = 'vobiz-fake-token-'.repeat(2);
+/** From the beginning of an inbound call until it is in the list of live calls. */
+const LISTED_AFTER_MS = 150;
 const CALL = '7c7b2a2c-523d-11e1-86da-adf28403fe48';
 
-const vobizDialect: Dialect = {
+export const vobizDialect: Dialect = {
   name: 'vobiz',
   version: 'api/v1',
   authId: AUTH_ID,
@@ -65,6 +67,8 @@ function answerVobiz(
 
 function readLive(call: XmlCall | undefined, status: string): RestAnswer {
   if (call === undefined || call.isOver || status !== 'live') return refusal(404, 'not found');
+  const isNew = Date.now() - call.startedAt.getTime() < LISTED_AFTER_MS;
+  if (call.direction === 'inbound' && isNew) return refusal(404, 'not found');
   return { status: 200, body: { call_status: call.word, call_uuid: call.id } };
 }
 

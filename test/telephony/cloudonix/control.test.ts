@@ -56,7 +56,7 @@ describe('dialling over Cloudonix', () => {
       destination: '+14155550101',
       'caller-id': '+14155550100',
       method: 'POST',
-      callback: dialRequest.statusUrl,
+      callback: expect.stringMatching(`^${dialRequest.statusUrl}\\?proof=[0-9a-f]{64}$`),
       timeout: 45,
       timeLimit: 300,
     });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { cloudonixWebhook } from '../../../src/telephony/cloudonix/webhook.ts';
+import { withProof } from '../../../src/telephony/cloudonix/webhook-proof.ts';
 import { twilioWebhook } from '../../../src/telephony/twilio/webhook.ts';
 import { formPost, jsonPost } from '../provider/provider-request.ts';
 
@@ -150,14 +151,28 @@ describe('the proof of a webhook', () => {
     expect(verify(withKey('null'), { bearer_token: null, application_key: null }, 0)).toBe(false);
   });
 
-  it('is not asked of a status, which is confirmed over REST, at its own routes alone', () => {
-    expect(cloudonixWebhook.verify(post(STATUS, update), credentials, 0)).toBe(true);
-    expect(cloudonixWebhook.verify(post(CDR, record), credentials, 0)).toBe(true);
+  it('may be missing where a status is no more than a report: at its own routes alone', () => {
+    for (const [url, body] of [
+      [STATUS, update],
+      [CDR, record],
+    ] as const) {
+      expect(verify(post(url, body), credentials, 0)).toBe(false);
+      expect(cloudonixWebhook.isReport?.(post(url, body))).toBe(true);
+    }
     const elsewhere = [
       ...[INBOUND, `${BASE}/cloudonix/answer/7`, `${BASE}/inbound/7`],
       ...[`${INBOUND}?x=/telephony/cloudonix/cdr`, `${CDR}/../../inbound/run`],
     ];
-    for (const url of elsewhere) expect(verify(post(url, update), credentials, 0)).toBe(false);
+    for (const url of elsewhere) {
+      expect(verify(post(url, update), credentials, 0)).toBe(false);
+      expect(cloudonixWebhook.isReport?.(post(url, update))).toBe(false);
+    }
+  });
+
+  it('of the status of a call that we placed is in its URL', () => {
+    const proven = withProof(STATUS, 'XI-bearer');
+    expect(verify(post(proven, update), credentials, 0)).toBe(true);
+    expect(verify(post(proven.replace('/7?', '/8?'), update), credentials, 0)).toBe(false);
   });
 });
 

@@ -180,6 +180,8 @@ describe('the numbers of a Vonage account', () => {
     name: 'Front desk',
     keys: { public_key: PUBLIC_KEY_PEM },
     privacy: { improve_ai: false },
+    of_a_later_version: { kept: true },
+    ['_links']: { self: { href: '/v2/applications/1' } },
     capabilities: {
       voice: {
         region: 'eu-west',
@@ -212,7 +214,7 @@ describe('the numbers of a Vonage account', () => {
       'POST /number/update',
     ]);
     const put = JSON.parse(server.asked[2]?.body ?? '');
-    const { id: _id, ...before } = application(undefined);
+    const { id: _id, ['_links']: _links, ...before } = application(undefined);
     expect(put).toEqual({
       ...before,
       capabilities: {
@@ -237,12 +239,23 @@ describe('the numbers of a Vonage account', () => {
     expect(server.asked[3]?.body).toBe(`country=US&msisdn=${NUMBER}&app_id=${APPLICATION_ID}`);
   });
 
-  it('take no application away from another gateway', async () => {
-    account({ answer: 'https://other.example.com/api/v1/telephony/inbound/run' });
-    const { ok, message } = await attach();
-    expect([ok, message]).toEqual([false, expect.stringContaining('other.example.com')]);
-    expect(asked().some((each) => !each.startsWith('GET'))).toBe(false);
-  });
+  it.each(['https://gw2.acme.com/api/v1/telephony/inbound/run', 'https://pbx.acme.com/answer.php'])(
+    'take no application away from what answers at %s',
+    async (answer) => {
+      account({ answer });
+      const { ok, message } = await attach();
+      expect([ok, message]).toEqual([false, expect.stringContaining(answer)]);
+      expect(asked().some((each) => !each.startsWith('GET'))).toBe(false);
+    },
+  );
+
+  it.each(['https://example.com/webhooks/answer', 'https://www.example.org', 'https://a.invalid'])(
+    'take over an application with the example address %s',
+    async (answer) => {
+      account({ answer });
+      expect(await attach()).toEqual({ ok: true, message: null });
+    },
+  );
 
   it('leave the application’s address alone when one of them is detached', async () => {
     account({ app: APPLICATION_ID, answer: INBOUND });

@@ -1,4 +1,4 @@
-import { createHmac, randomInt } from 'node:crypto';
+import { createHash, createHmac, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
@@ -72,6 +72,38 @@ describe('the token of a webhook', () => {
     expect(verify(other, credentials, Date.now())).toBe(false);
   });
 
+  const selfMade = (claims: object) => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const iat = Math.floor(Date.now() / 1_000);
+    const content = `${part({ alg: 'HS256' })}.${part({ iat, jti: 'j', application_id: APPLICATION_ID, ...claims })}`;
+    const signature = createHmac('sha256', SIGNATURE_SECRET).update(content).digest('base64url');
+    return { authorization: `Bearer ${content}.${signature}` };
+  };
+  const hashOf = (text: string) => ({
+    payload_hash: createHash('sha256').update(text).digest('hex'),
+  });
+
+  it('covers what a request has: one without content, or without a hash, is refused', () => {
+    const now = Date.now();
+    const empty = { ...bare(URL_OF_EVENTS, selfMade(hashOf(''))), method: 'POST' };
+    expect(verify(empty, credentials, now)).toBe(false);
+    expect(verify({ ...empty, headers: selfMade({}) }, credentials, now)).toBe(false);
+    expect(verify(jsonPost(URL_OF_EVENTS, '{}', selfMade({})), credentials, now)).toBe(false);
+    expect(verify(jsonPost(URL_OF_EVENTS, '{}', selfMade(hashOf('{}'))), credentials, now)).toBe(
+      true,
+    );
+  });
+
+  it('covers the query of a GET that has a body too, and no field of the query of a POST is read', () => {
+    const body = JSON.stringify(leg);
+    const headers = selfMade(hashOf(body));
+    const url = `${URL_OF_EVENTS}?uuid=forged&to=14155550199`;
+    const get = { ...jsonPost(url, body, headers), method: 'GET' };
+    expect(verify(get, credentials, Date.now())).toBe(false);
+    const listed = jsonPost(url, '[]', selfMade(hashOf('[]')));
+    expect(parse(listed)).toMatchObject({ kind: 'other' });
+  });
+
   it('has no other algorithm', () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const iat = Math.floor(Date.now() / 1_000);
@@ -106,6 +138,11 @@ describe('a webhook of Vonage', () => {
     expect(recognises(jsonPost(URL_OF_EVENTS, '{"uuid":"1"}'))).toBe(false);
     const authorization = await webhookToken('{}');
     expect(recognises(jsonPost(URL_OF_EVENTS, '{}', { authorization }))).toBe(true);
+    const others = ['a.b.c', `e30.${Buffer.from('{"iat":1,"jti":"j"}').toString('base64url')}.x`];
+    for (const each of others) {
+      const request = jsonPost(URL_OF_EVENTS, '{}', { authorization: `Bearer ${each}` });
+      expect(recognises(request)).toBe(false);
+    }
   });
 
   it.each([
@@ -183,7 +220,8 @@ describe('a webhook of Vonage', () => {
         const json = parsed(i % 2 === 0 ? `{${text}}` : text) ?? fallbacks[i % fallbacks.length];
         let outcome: string | undefined;
         try {
-          parse({ ...bare(`https://x/y?${text}`), json, rawBody: Buffer.from(text) });
+          const method = i % 4 === 0 ? 'GET' : 'POST';
+          parse({ ...bare(`https://x/y?${text}`), method, json, rawBody: Buffer.from(text) });
         } catch (error) {
           outcome = codeOf(error) ?? String(error);
         }

@@ -1,0 +1,106 @@
+// Status reports that may come without any proof, from anyone: the provider signs none of them. A report is only a reason
+// to ask the provider about a call whose id it knows, after the reply: the reply and its delay are the same for every
+// run, known or not.
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { webhooks } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { HostedProvider, ProviderRequest } from '../../telephony/provider/provider.ts';
+import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
+
+/** Followed at once, of all calls; more are dropped. */
+const REPORTS_MAX = 50;
+/** The provider does not send a report again after its reply. */
+const ATTEMPTS_MAX = 3;
+/** Before the second attempt; the next pause is twice as long. */
+const PAUSE_MS = 2_000;
+
+export interface UnprovenReportsDeps {
+  store: Pick<Store, 'runs' | 'telephony'>;
+  confirmation: CallConfirmation;
+  onStatus: (call: ProviderCall, step: CallStep) => Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+export class UnprovenReports {
+  readonly #deps: UnprovenReportsDeps;
+  #following = 0;
+
+  constructor(deps: UnprovenReportsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never throws. */
+  take(provider: HostedProvider, runId: string, request: ProviderRequest): void {
+    const { name } = provider;
+    if (this.#following >= REPORTS_MAX) {
+      webhooks.inc({ provider: name, result: 'dropped' });
+      return;
+    }
+    this.#following += 1;
+    this.#follow(provider, runId, request)
+      .then((result) => webhooks.inc({ provider: name, result }))
+      .catch((error: unknown) => {
+        webhooks.inc({ provider: name, result: 'unconfirmed' });
+        this.#deps.log.warn({ err: error, runId }, 'report about a call not followed');
+      })
+      .finally(() => {
+        this.#following -= 1;
+      });
+  }
+
+  async #follow(
+    provider: HostedProvider,
+    runId: string,
+    request: ProviderRequest,
+  ): Promise<'taken' | 'unconfirmed'> {
+    const event = provider.webhook.parse(request);
+    if (event.kind !== 'status') return 'unconfirmed';
+    const call = await this.#callOf(provider, runId, event.callId);
+    const step = call && (await this.#confirmed(call, event));
+    if (call === undefined || step === undefined) return 'unconfirmed';
+    await this.#deps.onStatus(call, step);
+    return 'taken';
+  }
+
+  /** Undefined unless the sender knows the id of the run's call, which is not guessed. */
+  async #callOf(
+    provider: HostedProvider,
+    runId: string,
+    callId: string,
+  ): Promise<ProviderCall | undefined> {
+    const { store } = this.#deps;
+    const run = await store.runs.find(runId);
+    if (run === undefined || run.providerCallId !== callId || run.configurationId === null) {
+      return undefined;
+    }
+    const { organizationId, configurationId } = run;
+    const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
+    if (configuration?.provider !== provider.name) return undefined;
+    return { run, configuration, provider };
+  }
+
+  async #confirmed(
+    call: ProviderCall,
+    event: CallStep & { kind: 'status' },
+  ): Promise<CallStep | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#deps.confirmation.confirmed(call, event);
+      } catch (error) {
+        const isOurs = codeOf(error)?.startsWith('PROVIDER_') === true;
+        if (!isOurs || attempt === ATTEMPTS_MAX) throw error;
+      }
+      await this.#pause(PAUSE_MS * 2 ** (attempt - 1));
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#deps.clock.after(ms, resolve);
+    });
+  }
+}

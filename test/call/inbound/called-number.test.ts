@@ -1,0 +1,58 @@
+// Whose call it is where a provider gives the called number without its country: digits may be a whole number, or one
+// that lacks its country.
+
+import { describe, expect, it } from 'vitest';
+import { createCallControl } from '../../../src/app/call-parts.ts';
+import { type HostedProvider, isHosted } from '../../../src/telephony/provider/provider.ts';
+import { providersOf } from '../../../src/telephony/registry/registry.ts';
+import { type CallHarness, inboundRequest, NUMBER, withCallHarness } from '../call-harness.ts';
+
+const held = withCallHarness();
+const INDIAN = '+912271264296';
+
+/** Rings `to` over a provider whose numbers are Indian where they do not say, and gives the number of the runs. */
+async function called(harness: CallHarness, to: string): Promise<number> {
+  const twilio = harness.deps.providers.byName('twilio');
+  if (twilio === undefined || !isHosted(twilio)) throw new Error('no provider');
+  const provider: HostedProvider = {
+    ...twilio,
+    webhook: {
+      ...twilio.webhook,
+      parse: (request) => {
+        const event = twilio.webhook.parse(request);
+        return event.kind === 'inbound-call' ? { ...event, to, toCountry: 'IN' } : event;
+      },
+    },
+  };
+  const calls = createCallControl({ ...harness.deps, providers: providersOf([provider]) });
+  await calls.inbound(inboundRequest(), null);
+  return (await harness.runs()).length;
+}
+
+async function withIndianNumber(): Promise<CallHarness> {
+  const harness = await held.harness.prepare();
+  await harness.addNumber(INDIAN, { inboundWorkflowId: harness.workflow.id });
+  return harness;
+}
+
+describe('a called number', () => {
+  it.each(['02271264296', '2271264296', '912271264296', INDIAN])(
+    '%s is found as the Indian number that it is',
+    async (to) => {
+      const harness = await withIndianNumber();
+      expect(await called(harness, to)).toBe(1);
+    },
+  );
+
+  it.each([NUMBER, NUMBER.slice(1)])(
+    '%s of another country is found as it is, not with the assumed country',
+    async (to) => {
+      const harness = await held.harness.prepare();
+      expect(await called(harness, to)).toBe(1);
+    },
+  );
+
+  it('of nobody is refused', async () => {
+    expect(await called(await withIndianNumber(), '2271264297')).toBe(0);
+  });
+});
