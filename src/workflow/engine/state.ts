@@ -86,7 +86,13 @@ export interface ScriptedState {
   /** Slots of this node that are filled and confirmed. */
   filled: string[];
   confirming:
-    | (Confirmation & { source: TurnSource; confidence: number | null; turn: number })
+    | (Confirmation & {
+        source: TurnSource;
+        confidence: number | null;
+        turn: number;
+        /** The answer so far, which was not believed: the same one again is. Absent: none. */
+        doubtedAnswer?: boolean;
+      })
     | null;
   /** The utterance after which an unconditional edge is taken. */
   goOnAfter: number | null;
@@ -135,6 +141,8 @@ export interface DialogueState {
   unsaid?: number;
   /** Words that count only after the caller has said yes (with a model). Absent: none. */
   doubted?: string;
+  /** The answer to the question about them was not believed: the same one again is. Absent: none. */
+  doubtedAnswer?: boolean;
   /** Consecutive turns that were not understood (with a model). Absent: none. */
   misheard?: number;
   /** Silences for which the caller has asked the agent to wait. Absent: none. */

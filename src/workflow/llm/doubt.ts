@@ -1,57 +1,88 @@
 // Words that the recogniser is not sure of, with a model: the caller is asked about a few of them, and asked again for the
 // rest. The model answers only what is believed.
 
-import { trustIn } from '../../model/word-trust.ts';
+import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 import { fillLine } from '../engine/default-lines.ts';
+import { startClosing } from '../engine/ending.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step, say } from '../engine/step.ts';
 import { parseYesNo } from '../slots/yes-no.ts';
 
 /** More words are not repeated to the caller. */
 const DOUBTED_WORDS_MAX = 8;
-/** Consecutive turns that are answered by asking again: a noise must not be answered for ever. */
+/** Consecutive turns that are answered by asking again. After one more the call ends: nobody is understood. */
 const MISHEARD_MAX = 6;
+/** From this consecutive failure on, the caller is offered the keys. */
+const KEYS_FROM = 2;
+
+/** A turn with little confidence, and what it answers. */
+interface Doubtful {
+  text: string;
+  trust: WordTrust;
+  /** The words that the caller was asked about. */
+  doubted: string | undefined;
+  /** Yes or no to that question. */
+  answer: boolean | undefined;
+  /** Whether the answer counts. */
+  isAnswered: boolean;
+}
 
 /** Whether the words count. If not, the caller is asked. */
 export function believes(step: Step, turn: CallerTurnEvent): boolean {
   const { state } = step;
-  const isDoubted = state.doubted !== undefined;
+  const { doubted, doubtedAnswer } = state;
   delete state.doubted;
+  delete state.doubtedAnswer;
   const trust = turn.source === 'speech' ? trustIn(turn.confidence) : 'accept';
   const text = turn.text.trim();
-  if (text === '' || trust === 'reject') {
-    askAgain(step);
-    return false;
-  }
-  const answer = isDoubted ? parseYesNo(text) : undefined;
-  if (answer === false) {
-    askAgain(step);
-    return false;
-  }
-  if (answer === true || trust === 'accept') {
+  const answer = doubted === undefined ? undefined : parseYesNo(text);
+  // A doubtful answer counts, and one that is hardly recognised the second time.
+  const isAnswered = answer !== undefined && (trust !== 'reject' || answer === doubtedAnswer);
+  if (answer !== false && (isAnswered || (trust === 'accept' && text !== ''))) {
     delete state.misheard;
     return true;
   }
-  if (text.split(/\s+/).length > DOUBTED_WORDS_MAX) askAgain(step);
-  else askAbout(step, text);
+  ask(step, { text, trust, doubted, answer, isAnswered });
   return false;
 }
 
-function askAbout(step: Step, text: string): void {
-  step.state.doubted = text;
+function ask(step: Step, { text, trust, doubted, answer, isAnswered }: Doubtful): void {
+  const { state } = step;
+  const question = isAnswered ? undefined : questionable(text, trust);
+  // The first question about doubtful words is no failure yet.
+  if (question === undefined || doubted !== undefined) {
+    state.misheard = (state.misheard ?? 0) + 1;
+  }
+  const isLate = (state.misheard ?? 0) >= KEYS_FROM;
+  if (answer !== undefined && !isAnswered && !isLate) askAbout(step, doubted ?? text, answer);
+  else if (question !== undefined && !isLate) askAbout(step, question);
+  else askAgain(step);
+}
+
+/** The words about which the caller can be asked. */
+function questionable(text: string, trust: WordTrust): string | undefined {
+  const isShort = text !== '' && text.split(/\s+/).length <= DOUBTED_WORDS_MAX;
+  return isShort && trust === 'confirm' ? text : undefined;
+}
+
+/** `answer`: to the same question, and not believed. */
+function askAbout(step: Step, text: string, answer?: boolean): void {
+  const { state, lines } = step;
+  state.doubted = text;
+  if (answer !== undefined) state.doubtedAnswer = answer;
   const { interruptible } = currentNode(step);
-  say(step, {
-    kind: 'reprompt',
-    text: fillLine(step.lines.confirm, { value: text }),
-    interruptible,
-  });
+  say(step, { kind: 'reprompt', text: fillLine(lines.confirm, { value: text }), interruptible });
 }
 
 function askAgain(step: Step): void {
   const { state, lines } = step;
-  state.misheard = (state.misheard ?? 0) + 1;
-  if (state.misheard > MISHEARD_MAX) return;
-  const text = state.misheard === 1 ? lines.sayAgain : lines.sayOtherwise;
+  const misheard = state.misheard ?? 0;
+  if (misheard > MISHEARD_MAX) {
+    say(step, { kind: 'goodbye', text: lines.givingUp, interruptible: false });
+    startClosing(step, 'unknown');
+    return;
+  }
+  const text = misheard < KEYS_FROM ? lines.sayAgain : lines.sayOtherwise;
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text, interruptible });
 }

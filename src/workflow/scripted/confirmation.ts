@@ -22,6 +22,7 @@ import {
   handleNoMatch,
   leave,
   questionNow,
+  readMenu,
   repeat,
   waitForInput,
 } from './traversal.ts';
@@ -119,20 +120,36 @@ export function askToConfirm(step: Step, from: Source, confirmation: Confirmatio
 export function confirmTurn(step: Step, turn: CallerTurnEvent): void {
   const { confirming } = step.state.scripted;
   if (confirming === null) return;
-  const yes = turn.source === 'dtmf' ? keyYesNo(turn.text.trim())?.value : parseYesNo(turn.text);
-  const trust = trustIn(turn.confidence);
-  // To end the call takes a certain yes.
-  const isUncertain = confirming.what === 'goodbye' && yes === true && trust !== 'accept';
-  const better = trust === 'reject' ? undefined : corrected(step, turn);
+  const yes = turn.source === 'dtmf' ? keyAnswer(turn.text) : parseYesNo(turn.text);
+  const better = trustIn(turn.confidence) === 'reject' ? undefined : corrected(step, turn);
   if (better !== undefined && yes !== true) {
     misunderstood(step, () => offerSlot(step, turn, better, []));
-  } else if (yes === undefined || trust === 'reject' || isUncertain) {
+  } else if (yes === undefined || !isBelieved(step, yes, turn.confidence)) {
     unanswered(step);
-  } else if (yes === true) {
+  } else if (yes) {
     confirmed(step);
   } else {
     misunderstood(step, () => repeat(step));
   }
+}
+
+function keyAnswer(keys: string): boolean | undefined {
+  const value = keyYesNo(keys.trim())?.value;
+  return value === undefined ? undefined : value === true;
+}
+
+/** Whether the answer counts: a doubtful one does, and one that is hardly recognised the second time. A call is ended by a
+ *  certain yes, or by two doubtful ones. */
+function isBelieved(step: Step, yes: boolean, confidence: number | null): boolean {
+  const { confirming } = step.state.scripted;
+  if (confirming === null) return false;
+  const trust = trustIn(confidence);
+  const endsCall = confirming.what === 'goodbye' && yes;
+  if (trust === 'accept' || (trust === 'confirm' && !endsCall)) return true;
+  const isRepeated = confirming.doubtedAnswer === yes;
+  if (trust === 'reject' && endsCall) return false;
+  confirming.doubtedAnswer = yes;
+  return isRepeated;
 }
 
 /** "No, five five five one three": another value in place of the one in question. */
@@ -177,10 +194,11 @@ function misunderstood(step: Step, askAnew: () => void): void {
   scripted.confirming = null;
   if (scripted.misses >= UNANSWERED_MAX) {
     handleNoMatch(step);
-  } else {
-    scripted.misses += 1;
-    askAnew();
+    return;
   }
+  scripted.misses += 1;
+  if (scripted.misses > 1) readMenu(step);
+  else askAnew();
 }
 
 function unanswered(step: Step): void {

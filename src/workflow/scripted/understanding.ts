@@ -25,7 +25,7 @@ import {
 import { type Candidate, type Decision, decide, rank } from './phrase-match.ts';
 import { handleNoMatch, leave, openSlots, readMenu, repeat } from './traversal.ts';
 
-type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye' | 'presence';
+type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye' | 'greeting' | 'presence';
 
 type Target =
   | { what: 'edge'; edge: GraphEdge; phrase: string }
@@ -37,7 +37,8 @@ const GLOBALS: Record<GlobalName, readonly string[]> = {
   help: ['help', 'what can i say', 'menu', 'options'],
   operator: OPERATOR_PHRASES,
   goodbye: phrasesOf('goodbye'),
-  presence: ['hello', 'are you there', 'are you still there', 'can you hear me', 'anybody there'],
+  greeting: ['hello', 'hi', 'hey', 'good morning', 'good afternoon', 'good evening'],
+  presence: ['are you there', 'are you still there', 'can you hear me', 'anybody there'],
 };
 
 /** Whether the author expects exactly these words in the current node. */
@@ -115,6 +116,9 @@ function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain
     case 'operator':
       repeat(step, step.lines.noOperator);
       break;
+    case 'greeting':
+      repeat(step, isGreeting(step, turn) ? '' : step.lines.stillHere);
+      break;
     case 'presence':
       repeat(step, step.lines.stillHere);
       break;
@@ -123,6 +127,11 @@ function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain
       if (certain && turn.source === 'chat') leave(step);
       else askToConfirm(step, turn, { what: 'goodbye' });
   }
+}
+
+/** At the begin, and in writing at any time. Later in a call it asks whether the agent is still there. */
+function isGreeting({ state }: Step, { source }: CallerTurnEvent): boolean {
+  return state.turns <= 1 || source === 'chat';
 }
 
 /** Keys: an edge of the node, or a value for its first open slot that keys can fill. */

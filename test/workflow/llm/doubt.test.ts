@@ -20,12 +20,13 @@ describe('words with little confidence', () => {
     expect(JSON.stringify(messages)).not.toContain('not really');
   });
 
-  it('are answered in other words, with the keys, the second time, and not for ever', () => {
+  it('are answered in other words, with the keys, the second time, and at last by a goodbye', () => {
     const call = begun().caller('no', 0.1).heard();
     expect(call.caller('', 0).said[0]).toContain('use the keys of your telephone');
     for (let more = 0; more < 4; more++) call.heard().caller('', 0);
     expect(call.said).toHaveLength(1);
-    expect(call.heard().caller('', 0).said).toEqual([]);
+    expect(call.heard().caller('', 0).of('say')).toMatchObject([{ kind: 'goodbye' }]);
+    expect(call.heard().last('end').reason).toBe('unknown');
   });
 });
 
@@ -48,6 +49,22 @@ describe('doubtful words', () => {
   it('of a whole sentence are not repeated to the caller', () => {
     const text = 'I would like to book a table for two on Sunday at noon';
     expect(begun().caller(text, 0.4).said).toEqual([SAY_AGAIN]);
+  });
+});
+
+describe('doubtful answers to the question about doubtful words', () => {
+  it('count the second time, however little they are trusted', () => {
+    const call = begun().caller('table for two', 0.4).heard().caller('yes', 0.1);
+    expect(call.said).toEqual(['I understood table for two. Is that right?']);
+    expect(call.heard().caller('yeah', 0.1).of('generate')).toHaveLength(1);
+  });
+
+  it('lead to the keys after the second failure', () => {
+    const call = begun().caller('table for two', 0.4).heard().caller('noodles', 0.4);
+    expect(call.said).toEqual(['I understood noodles. Is that right?']);
+    expect(call.heard().caller('needles', 0.4).said[0]).toContain('use the keys');
+    const silent = begun().caller('table for two', 0.4).heard().caller('hm', 0.1).heard();
+    expect(silent.caller('hm', 0.1).said[0]).toContain('use the keys');
   });
 });
 

@@ -84,6 +84,40 @@ describe('a scripted menu', () => {
     },
   );
 
+  it('ends a call on the second of two doubtful yeses, and on none that is hardly recognised', () => {
+    const call = begun().caller('goodbye', 0.9).heard().caller('yes', 0.4).heard();
+    expect(call.state.phase).toBe('talking');
+    expect(call.caller('yes', 0.4).heard().last('end').reason).toBe('user_hangup');
+    const other = begun().caller('goodbye', 0.9).heard().caller('yes', 0.1).heard();
+    expect(other.caller('yes', 0.1).heard().state.phase).toBe('talking');
+  });
+
+  it('believes a doubtful yes to its question, and the same hardly recognised answer twice', () => {
+    expect(begun().caller('sales', 0.4).heard().caller('yes', 0.4).node).toBe('2');
+    const call = begun().caller('sales', 0.4).heard().caller('yes', 0.1).heard();
+    expect(call.node).toBe('1');
+    expect(call.caller('yeah', 0.1).node).toBe('2');
+    const no = begun().caller('sales', 0.4).heard().caller('yes', 0.1).heard().caller('no', 0.1);
+    expect(no.said[0]).toContain('press 1 for yes');
+  });
+
+  it('offers the keys after the second no', () => {
+    const call = begun().caller('sales', 0.4).heard().caller('no').heard();
+    expect(call.caller('sales', 0.4).heard().caller('no').said[0]).toContain('press 1');
+  });
+
+  it.each(['hello', 'Hi', 'good morning'])('takes %s at the begin for a greeting', (text) => {
+    expect(begun().caller(text).said).toEqual(['Sales or support?']);
+    const call = begun().caller('pizza').heard();
+    expect(call.caller('hello').said).toEqual(["I'm still here. Sales or support?"]);
+  });
+
+  it('takes a greeting in a text chat for one at any time', () => {
+    const chat = begun().caller('pizza').heard();
+    chat.tell({ type: 'caller-turn', text: 'hello', confidence: null, source: 'chat' });
+    expect(chat.said).toEqual(['Sales or support?']);
+  });
+
   it('asks before it follows the author’s own edge of a farewell to the end', () => {
     const nodes = [start('1', { say: 'More?' }), end('2', { say: 'Bye.' })];
     const edges = [edge('1', '2', { label: 'x', phrases: ['goodbye'] })];
