@@ -18,7 +18,8 @@ import {
 } from '../../src/transport/websocket/media-connection.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
-import { AudioMessages, startMessage } from '../load/caller/twilio-wire.ts';
+import { streamOf } from '../load/gateway-end.ts';
+import type { CallStream } from '../load/wires/wire.ts';
 import { ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
@@ -60,7 +61,7 @@ class OpenSocket extends Duplex {
 
 interface SteadyCall {
   socket: OpenSocket;
-  messages: AudioMessages;
+  stream: CallStream;
   message: Buffer;
 }
 
@@ -96,7 +97,7 @@ function runRound(calls: SteadyCall[]): { in: number; out: number } {
   const bytes = { in: 0, out: 0, looking: 0 };
   for (let tick = 0; tick < TICKS_A_ROUND; tick++) {
     clock.nowMs += TICK_MS;
-    for (const call of calls) call.message = call.messages.next(payload);
+    for (const call of calls) call.message = call.stream.audio(payload);
     bytes.in += cost(() => {
       for (const { socket, message } of calls) socket.emit('data', message);
     });
@@ -125,12 +126,10 @@ function begin(nth: number): SteadyCall {
     limits: DEFAULT_MEDIA_LIMITS,
     onClosed: () => undefined,
   });
-  const streamSid = `MZ${String(nth).padStart(32, '0')}`;
   connection.admit((media) => hear(media));
-  const ids = { accountSid: 'AC1', callSid: `CA${nth}`, streamSid, parameters: {} };
-  connection.onText(startMessage(ids));
-  const messages = new AudioMessages(streamSid);
-  return { socket, messages, message: Buffer.alloc(0) };
+  const stream = streamOf('twilio', nth);
+  for (const message of stream.opening()) connection.onText(message);
+  return { socket, stream, message: Buffer.alloc(0) };
 }
 
 function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['admit']>[0]>[0]) {

@@ -17,7 +17,7 @@ import type { MediaSocket } from '../../src/transport/media-socket.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
 import { HEADER_BYTES } from '../load/caller/media-client.ts';
-import { AudioMessages, startMessage } from '../load/caller/twilio-wire.ts';
+import { streamOf } from '../load/gateway-end.ts';
 import type { ManyCallsCost } from './many-calls.ts';
 import { median } from './median.ts';
 import { deafStt, ignoreEvents, nowhere } from './silent-services.ts';
@@ -34,7 +34,6 @@ const TICK_MS = FRAME_MS + 0.000_7;
 /** A caller's voice is heard for so many windows (a second), and then not for three times as many. */
 const VOICE_WINDOWS = 32;
 const PAUSE_WINDOWS = 3 * VOICE_WINDOWS;
-const STREAM_SID = `MZ${'0'.repeat(32)}`;
 
 async function measured(): Promise<ManyCallsCost> {
   const [calls = 1, seconds = 1] = process.argv.slice(2).map(Number);
@@ -63,7 +62,7 @@ class Rig {
   readonly #mediaClock = new MediaClock(this.#clock);
   readonly #links: SocketMediaSession[] = [];
   /** Every stream has the same id, so that one message serves all: those of a socket lie in a shared buffer. */
-  readonly #messages = new AudioMessages(STREAM_SID);
+  readonly #stream = streamOf('twilio');
   readonly #sent = Buffer.alloc(64 * 1024);
 
   begin(): void {
@@ -84,8 +83,7 @@ class Rig {
         if (event.type === 'closed' && event.reason !== 'ended') throw event.error;
       },
     });
-    const ids = { accountSid: 'AC1', callSid: 'CA1', streamSid: STREAM_SID, parameters: {} };
-    link.onText(startMessage(ids));
+    for (const message of streamOf('twilio').opening()) link.onText(message);
     this.#links.push(link);
   }
 
@@ -111,7 +109,7 @@ class Rig {
   /** 20 ms of every call. */
   step(): { inMs: number; outMs: number } {
     this.#clock.nowMs += TICK_MS;
-    const message = this.#messages.next(speech);
+    const message = this.#stream.audio(speech);
     const begin = performance.now();
     for (const link of this.#links) link.takeAscii(message, HEADER_BYTES, message.length);
     const heard = performance.now();

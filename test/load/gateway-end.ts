@@ -1,37 +1,77 @@
 // The gateway's end of one of our streams, for tests: its own reading and writing of the protocol.
 
+import { createCloudonixMedia } from '../../src/telephony/cloudonix/media.ts';
+import { createStreamMedia } from '../../src/telephony/plivo-xml/media.ts';
+import type { MediaProtocol } from '../../src/telephony/provider/media-protocol.ts';
+import { createTelnyxMedia } from '../../src/telephony/telnyx/media.ts';
 import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import { startMessage } from './caller/twilio-wire.ts';
+import { createVonageMedia } from '../../src/telephony/vonage/media.ts';
+import { HEADER_BYTES } from './caller/media-client.ts';
+import type { CallStream, HostedName } from './wires/wire.ts';
+import { wires } from './wires/wires.ts';
 
-export const CALL_SID = `CA${'3'.repeat(32)}`;
-export const STREAM_SID = `MZ${'3'.repeat(32)}`;
+const protocols: Readonly<Record<HostedName, () => MediaProtocol>> = {
+  twilio: createTwilioMedia,
+  telnyx: createTelnyxMedia,
+  plivo: () => createStreamMedia({ provider: 'plivo', linearIn: 'little-endian' }),
+  vobiz: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
+  cloudonix: createCloudonixMedia,
+  vonage: createVonageMedia,
+};
+
+/** Of no real account. */
+const credentials = {
+  ['account_sid']: `AC${'2'.repeat(32)}`,
+  ['auth_id']: 'MA2',
+  ['domain_id']: 'acme.cloudonix.net',
+};
+
+/** A call's stream as the load tool plays it. */
+export function streamOf(provider: HostedName, nth = 3): CallStream {
+  const wire = wires[provider];
+  const callId = wire.callIdOf(nth);
+  const parameters =
+    provider === 'vonage' ? { 'content-type': 'audio/l16;rate=8000', ['call_uuid']: callId } : {};
+  return wire.stream({ callId, credentials, parameters });
+}
 
 export interface GatewayEnd {
-  /** Takes one message; audio of it goes to `onAudio`. */
-  take(message: string): void;
-  audio(payload: Uint8Array): string;
+  /** Takes one message, text or binary; audio of it goes to `onAudio`. */
+  take(message: string | Uint8Array): void;
+  /** As `take`, of a whole websocket frame of the stream. */
+  takeFrame(frame: Uint8Array): void;
+  audio(payload: Uint8Array): string | Uint8Array;
   mark(name: string): string;
   clear(): string;
 }
 
+/** The end of `stream`, which has sent its first messages. */
 export function gatewayEnd(
+  provider: HostedName,
+  stream: CallStream,
   onAudio: (payload: Uint8Array, timestampMs: number) => void = () => undefined,
 ): GatewayEnd {
-  const media = createTwilioMedia();
+  const media = protocols[provider]();
   const listener = { onAudio, onEvent: () => undefined };
-  const accountSid = `AC${'2'.repeat(32)}`;
-  const start = { accountSid, callSid: CALL_SID, streamSid: STREAM_SID, parameters: {} };
-  media.decodeText(startMessage(start), listener);
+  for (const message of stream.opening()) media.decodeText(message, listener);
+  const take = (message: string | Uint8Array): void => {
+    if (typeof message === 'string') media.decodeText(message, listener);
+    else media.decodeBinary(message, listener);
+  };
   return {
-    take: (message) => media.decodeText(message, listener),
-    audio: (payload) => textOf(media.encodeAudio(payload)),
+    take,
+    takeFrame(frame) {
+      const isText = frame[0] === 0x81;
+      const message = Buffer.from(frame.subarray(HEADER_BYTES));
+      take(isText ? message.toString('latin1') : message);
+    },
+    audio: (payload) => media.encodeAudio(payload),
     mark: (name) => textOf(media.encodeMark(name)),
     clear: () => textOf(media.encodeClear()),
   };
 }
 
-/** All that Twilio's streams carry is text. */
-function textOf(message: string | Uint8Array | undefined): string {
-  if (typeof message !== 'string') throw new Error('a message that is no text');
+function textOf(message: string | undefined): string {
+  if (message === undefined) throw new Error('a message that the protocol does not have');
   return message;
 }

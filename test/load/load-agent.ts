@@ -3,16 +3,15 @@
 // synthesised once: what is measured is the gateway, not a voice.
 
 import type { ApiClient } from '../demo/api-client.ts';
-import type { Account } from './caller/inbound-ring.ts';
 import { markedClip, wavOf } from './caller/prepared-speech.ts';
 import type { Scenario } from './load-options.ts';
 
-export interface AgentOptions extends Account {
+export interface AgentOptions {
+  /** The telephony configuration, as a client stores it. */
+  configuration: Record<string, unknown>;
   scenario: Scenario;
   /** It converses by a language model, and speaks by a service. */
   isConversing: boolean;
-  /** Where the gateway reaches the provider's REST interface. */
-  restUrl: string;
   number: string;
   /** Tells this measurement's recordings from those of others at the same gateway. */
   series: number;
@@ -50,13 +49,7 @@ export interface LoadAgent {
 /** Resolves once the agent answers calls to the number. */
 export async function setUpAgent(api: ApiClient, options: AgentOptions): Promise<LoadAgent> {
   const name = `load ${options.series}`;
-  const credentials = {
-    provider: 'twilio',
-    account_sid: options.accountSid,
-    auth_token: options.authToken,
-    api_base_url: options.restUrl,
-  };
-  const configurationId = await api.createConfiguration(name, credentials, false);
+  const configurationId = await api.createConfiguration(name, options.configuration, false);
   const clips: Clip[] = [];
   const lengths = options.isConversing ? [] : clipFramesOf(options.scenario);
   for (const [clip, frames] of lengths.entries()) {

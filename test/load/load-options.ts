@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { HOSTED } from './wires/wire.ts';
 
 export const SCENARIOS = ['talk', 'listen', 'barge-in', 'sequence'] as const;
 export type Scenario = (typeof SCENARIOS)[number];
@@ -18,9 +19,9 @@ const url = z.url({ protocol: /^https?$/ });
 
 const options = z.strictObject({
   provider: z
-    .literal('twilio')
+    .enum(HOSTED)
     .default('twilio')
-    .describe('whose protocol the calls speak: twilio'),
+    .describe(`whose calls: ${HOSTED.join(', ')}`),
   scenario: z
     .enum(SCENARIOS)
     .default('talk')
@@ -162,6 +163,8 @@ function faultsOf(
   if (webhook !== undefined && account.some((name) => command[name] === undefined)) {
     faults.push('--webhook needs --account-sid, --auth-token and --to');
   }
+  if (webhook !== undefined && command.provider !== 'twilio')
+    faults.push("--webhook is called by Twilio's protocol alone");
   const isOwn = url === undefined && webhook === undefined;
   if (command.attack !== undefined && !isOwn) faults.push("--attack needs the tool's own gateway");
   if (command.attack !== undefined && command.scenario === 'sequence')

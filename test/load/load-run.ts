@@ -10,14 +10,20 @@ import {
 import { ConversingCaller } from './caller/conversing-caller.ts';
 import { FRAME_MS } from './caller/ear.ts';
 import { heardNothing } from './caller/heard.ts';
-import { type Account, ring } from './caller/inbound-ring.ts';
 import { LoadCall } from './caller/load-call.ts';
-import { callerAnswer, callerPhrase, callerTalk, silentFrame } from './caller/prepared-speech.ts';
-import { GatewayReader } from './caller/twilio-wire.ts';
+import {
+  callerAnswer,
+  callerPhrase,
+  callerTalk,
+  type Phrase,
+  silentFrame,
+} from './caller/prepared-speech.ts';
 import { Histogram } from './figures/histogram.ts';
 import { type LoadSummary, summaryOf } from './figures/load-summary.ts';
 import { noticedNothing } from './figures/noticed.ts';
 import type { Scenario } from './load-options.ts';
+import type { Account, MediaTarget, Wire } from './wires/wire.ts';
+import { wires } from './wires/wires.ts';
 
 /** Calls are spread over this many turns in 20 ms: real callers are not in step either. */
 const SLOTS = 5;
@@ -54,10 +60,10 @@ export class LoadRun {
   readonly #options: LoadOptions;
   readonly #heard = heardNothing();
   readonly #noticed = noticedNothing();
-  readonly #reader = new GatewayReader();
-  readonly #talk = callerTalk();
-  readonly #answer = callerAnswer();
-  readonly #silence = silentFrame();
+  readonly #wire: Wire;
+  readonly #talk: Phrase;
+  readonly #answer: Phrase;
+  readonly #silence: Uint8Array;
   readonly #phrase = callerPhrase();
   readonly #slots: LoadCall[][] = Array.from({ length: SLOTS }, () => []);
   readonly #delay = new Histogram();
@@ -75,6 +81,11 @@ export class LoadRun {
 
   constructor(options: LoadOptions) {
     this.#options = options;
+    this.#wire = wires[options.provider];
+    const { payloadOf } = this.#wire;
+    this.#talk = callerTalk(payloadOf);
+    this.#answer = callerAnswer(payloadOf);
+    this.#silence = silentFrame(payloadOf);
     this.#timer = setTimeout(() => this.#tick(), SLOT_MS);
   }
 
@@ -113,12 +124,12 @@ export class LoadRun {
   async place(): Promise<LoadCall | undefined> {
     const index = this.#placed;
     this.#placed += 1;
-    const { webhookUrl, accountSid, authToken, to, series } = this.#options;
-    const callSid = `CA${(series * 2 ** 24 + index).toString(16).padStart(32, '0')}`;
+    const { webhookUrl, credentials, to, series } = this.#options;
+    const callId = this.#wire.callIdOf(series * 2 ** 24 + index);
     const from = `+1555${String(index % 10_000_000).padStart(7, '0')}`;
     try {
-      const target = await ring({ webhookUrl, accountSid, authToken, from, to, callSid });
-      return this.#open(index, callSid, target);
+      const target = await this.#wire.announce({ webhookUrl, credentials, from, to, callId });
+      return this.#open(index, callId, target);
     } catch (error) {
       this.#refused += 1;
       this.#note(error instanceof Error ? error.message : String(error));
@@ -143,6 +154,10 @@ export class LoadRun {
     return this.#slots.reduce((sum, calls) => sum + calls.filter((call) => call.isOpen).length, 0);
   }
 
+  get markedFrames(): number {
+    return this.#heard.markedFrames;
+  }
+
   /** Hangs all calls up and stops. */
   async finish(): Promise<LoadSummary> {
     const calls = this.#slots.flat();
@@ -163,22 +178,14 @@ export class LoadRun {
     });
   }
 
-  #open(
-    index: number,
-    callSid: string,
-    target: { url: string; signature: string; parameters: Record<string, string> },
-  ): LoadCall {
-    const { accountSid, leadMs, clipFrames } = this.#options;
+  #open(index: number, callId: string, media: MediaTarget): LoadCall {
+    const { credentials, leadMs, clipFrames } = this.#options;
     const call: LoadCall = new LoadCall({
-      mediaUrl: target.url,
-      signature: target.signature,
-      parameters: target.parameters,
-      accountSid,
-      callSid,
+      media,
+      stream: this.#wire.stream({ callId, credentials, parameters: media.parameters }),
       leadMs,
       clipFrames,
       heard: this.#heard,
-      reader: this.#reader,
       caller: (line) => this.#caller(line, index),
       now: () => performance.now(),
     });
@@ -202,6 +209,7 @@ export class LoadRun {
       return new ConversingCaller({
         ...common,
         phrase: this.#phrase,
+        payloadOf: this.#wire.payloadOf,
         pauseMs: this.#options.pauseMs,
       });
     if (scenario !== 'barge-in') {

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
-import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import type { Account } from './caller/inbound-ring.ts';
 import { pinFamily } from './figures/process-figures.ts';
+import { startAccount } from './load-account.ts';
 import { setUpAgent } from './load-agent.ts';
 import type { Scenario } from './load-options.ts';
 import { ServiceClient } from './services/service-client.ts';
+import type { Account, HostedName } from './wires/wire.ts';
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 const NUMBER = '+15550100999';
@@ -37,6 +37,8 @@ export interface LoadTarget extends Account {
 }
 
 export interface OwnGatewayOptions {
+  /** Whose calls. Default: twilio. */
+  provider?: HostedName;
   scenario: Scenario;
   /** Load in percent above which new calls are refused. Default: none. */
   loadLimit?: string | undefined;
@@ -56,7 +58,7 @@ export interface OwnGatewayOptions {
 export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadTarget> {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
   const logFile = join(folder, 'gateway.log');
-  const { scenario, workers, cores, isSignUpOpen, loadLimit = '0' } = options;
+  const { provider = 'twilio', scenario, workers, cores, isSignUpOpen, loadLimit = '0' } = options;
   const services =
     options.services === undefined
       ? undefined
@@ -99,8 +101,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
     remote = await useGateway({
       url: gateway.url,
       apiKey: await gateway.firstKey(),
-      pid,
-      scenario,
+      ...{ pid, provider, scenario },
       providerHost: LOOPBACK,
       services,
     });
@@ -118,36 +119,25 @@ export async function useGateway(options: {
   url: string;
   apiKey: string;
   pid: number | undefined;
+  provider: HostedName;
   scenario: Scenario;
   providerHost: string;
   services?: ServiceClient | undefined;
 }): Promise<LoadTarget> {
-  const { url, apiKey, pid, scenario, providerHost, services } = options;
-  const isHere = providerHost === LOOPBACK;
+  const { url, apiKey, pid, provider, scenario, providerHost, services } = options;
   const series = newSeries();
-  const account = {
-    accountSid: `AC${series.toString(16).padStart(32, '5')}`,
-    authToken: `load-${series}`,
-  };
   const to = `${NUMBER.slice(0, 4)}${String(series % 10 ** 7).padStart(8, '0')}`;
-  // Answers the gateway's REST requests only; the calls come from the load process.
-  const rest: FakeTwilio = await startFakeTwilio({
-    ...account,
-    publicWebhookBase: url,
-    numbers: [to],
-    host: isHere ? LOOPBACK : '0.0.0.0',
+  // Its REST interface answers the gateway; the calls come from the load process.
+  const { account, configuration, close } = await startAccount({
+    ...{ provider, gatewayUrl: url, number: to, series, providerHost },
   });
-  const restUrl = new URL(rest.baseUrl);
-  restUrl.hostname = providerHost;
   const api = new ApiClient(url, apiKey);
-  const restBase = restUrl.href.replace(/\/$/, '');
   try {
     if (services !== undefined) await api.useSpeech(services.settings());
     const { workflowId, remove } = await setUpAgent(api, {
-      ...account,
+      configuration,
       scenario,
       isConversing: services !== undefined,
-      restUrl: restBase,
       number: to,
       series,
     });
@@ -162,11 +152,11 @@ export async function useGateway(options: {
       services,
       stop: async () => {
         await remove();
-        await rest.close();
+        await close();
       },
     };
   } catch (error) {
-    await rest.close();
+    await close();
     throw error;
   }
 }

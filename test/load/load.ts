@@ -110,25 +110,26 @@ async function withTarget<T>(
 }
 
 function openTarget(command: LoadCommand): Promise<LoadTarget> {
-  const { scenario, workers, url, webhook } = command;
+  const { provider, scenario, workers, url, webhook } = command;
   const pid = command['gateway-pid'];
   if (webhook !== undefined) {
-    const account = {
-      accountSid: command['account-sid'] ?? '',
-      authToken: command['auth-token'] ?? '',
+    const credentials = {
+      ['account_sid']: command['account-sid'] ?? '',
+      ['auth_token']: command['auth-token'] ?? '',
     };
     return Promise.resolve(
-      ringGateway({ ...account, webhookUrl: webhook, to: command.to ?? '', pid }),
+      ringGateway({ provider, credentials, webhookUrl: webhook, to: command.to ?? '', pid }),
     );
   }
   if (url !== undefined) {
     const base = url.replace(/\/+$/, '');
     const apiKey = command['api-key'] ?? '';
     const providerHost = command['provider-host'];
-    return useGateway({ url: base, apiKey, pid, scenario, providerHost });
+    return useGateway({ url: base, apiKey, pid, provider, scenario, providerHost });
   }
   const cores = command['gateway-cores'] ?? (isSpread(command) ? 'all' : GATEWAY_CORE);
   return startOwnGateway({
+    provider,
     services: command.services,
     isBreakable: command.kill !== undefined,
     scenario,

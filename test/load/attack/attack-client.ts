@@ -129,14 +129,14 @@ class ConnectionProbe {
 }
 
 async function attackOptions(
-  { webhookUrl, to, accountSid, authToken, series, agent }: LoadTarget,
+  { webhookUrl, to, provider, credentials, series, agent }: LoadTarget,
   hostilePerSecond: number,
 ): Promise<AttackOptions> {
   if (agent === undefined) throw new Error('an attack needs an agent of the tool');
   const { apiKey, workflowId } = agent;
   const url = new URL(webhookUrl).origin;
   return {
-    ...{ accountSid, authToken, to, webhookUrl, url, apiKey, workflowId, hostilePerSecond },
+    ...{ provider, credentials, to, webhookUrl, url, apiKey, workflowId, hostilePerSecond },
     series: (series + 2) % 2 ** 24,
     hostile: await hostileTenant(url),
   };

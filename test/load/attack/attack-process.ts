@@ -3,8 +3,8 @@
 
 import { Pool } from 'undici';
 import { z } from 'zod';
-import type { Account } from '../caller/inbound-ring.ts';
 import { Histogram } from '../figures/histogram.ts';
+import type { Account } from '../wires/wire.ts';
 import { type HonestFigures, runHonestClients } from './honest-clients.ts';
 import { type Attack, attacks, type HostileRequest } from './hostile-requests.ts';
 import { type NewCallFigures, runNewCalls } from './new-calls.ts';

@@ -1,9 +1,10 @@
 // New calls while the API is attacked: how long the webhook's reply and the upgrade of the media connection take, and
 // whether the gateway takes the call at all.
 
-import { type Account, ring } from '../caller/inbound-ring.ts';
 import { MediaClient } from '../caller/media-client.ts';
 import type { Histogram } from '../figures/histogram.ts';
+import type { Account, MediaTarget } from '../wires/wire.ts';
+import { wires } from '../wires/wires.ts';
 
 const EVERY_MS = 200;
 /** From the upgrade to the caller's hanging up. */
@@ -40,14 +41,15 @@ export async function runNewCalls(options: NewCallOptions, signal: AbortSignal):
 }
 
 async function oneCall(options: NewCallOptions, index: number): Promise<void> {
-  const { webhookUrl, accountSid, authToken, to, series, isMeasuring, figures } = options;
-  const callSid = `CA${(series * 2 ** 24 + index).toString(16).padStart(32, '0')}`;
+  const { webhookUrl, credentials, to, series, isMeasuring, figures } = options;
+  const wire = wires[options.provider];
+  const callId = wire.callIdOf(series * 2 ** 24 + index);
   const from = `+1556${String(index).padStart(7, '0')}`;
   const counts = isMeasuring();
   if (counts) figures.calls += 1;
   try {
     const ringMs = performance.now();
-    const media = await ring({ webhookUrl, accountSid, authToken, from, to, callSid });
+    const media = await wire.announce({ webhookUrl, credentials, from, to, callId });
     const upgradeMs = performance.now();
     if (counts) figures.webhook.add(upgradeMs - ringMs);
     await upgraded(media);
@@ -60,19 +62,16 @@ async function oneCall(options: NewCallOptions, index: number): Promise<void> {
 }
 
 /** Opens the media connection, keeps it a moment and closes it, as a caller who hangs up before saying a word. */
-function upgraded({ url, signature }: { url: string; signature: string }): Promise<void> {
+function upgraded(media: MediaTarget): Promise<void> {
   return new Promise((resolve, reject) => {
-    const client = new MediaClient(
-      { url, headers: { 'X-Twilio-Signature': signature } },
-      {
-        onOpen: () => {
-          resolve();
-          setTimeout(() => client.close(), CALL_MS);
-        },
-        onText: () => undefined,
-        onClose: (reason) => reject(new Error(reason)),
+    const client = new MediaClient(media, {
+      onOpen: () => {
+        resolve();
+        setTimeout(() => client.close(), CALL_MS);
       },
-    );
+      onText: () => undefined,
+      onClose: (reason) => reject(new Error(reason)),
+    });
   });
 }
 

@@ -26,7 +26,7 @@ export interface CallerLine {
 }
 
 export interface Caller {
-  /** The next 20 ms that the caller says, base64. */
+  /** The next 20 ms that the caller says, as a message carries them. */
   next(nowMs: number): Uint8Array;
   /** Every few milliseconds. */
   tick(nowMs: number): void;

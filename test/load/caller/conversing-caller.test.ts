@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { noticedNothing } from '../figures/noticed.ts';
 import { ANSWER_CLIP, NO_WORD, readFrameMark, WORD_FRAMES } from '../services/frame-marks.ts';
+import { base64Of } from '../wires/json-stream.ts';
 import { ConversingCaller } from './conversing-caller.ts';
 import { FRAME_BYTES, MARK_FRAMES_MAX } from './watermark.ts';
 
@@ -14,7 +15,13 @@ const frames = Array.from({ length: WORDS * WORD_FRAMES }, () =>
 function conversing() {
   const line = { endMs: Number.NEGATIVE_INFINITY, press: () => undefined };
   const noticed = { ...noticedNothing(), measuring: true };
-  const caller = new ConversingCaller({ line, noticed, phrase: { frames }, index: 7 });
+  const caller = new ConversingCaller({
+    line,
+    noticed,
+    phrase: { frames },
+    payloadOf: base64Of,
+    index: 7,
+  });
   return { line, noticed, caller };
 }
 

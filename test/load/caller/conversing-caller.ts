@@ -9,6 +9,7 @@ import {
   WORD_FRAMES,
   writeFrameMark,
 } from '../services/frame-marks.ts';
+import type { Wire } from '../wires/wire.ts';
 import type { Caller, CallerLine } from './callers.ts';
 import type { VoicedPhrase } from './prepared-speech.ts';
 import { FRAME_BYTES, MARK_FRAMES_MAX } from './watermark.ts';
@@ -29,6 +30,7 @@ export class ConversingCaller implements Caller {
   readonly #line: CallerLine;
   readonly #noticed: Noticed;
   readonly #phrase: VoicedPhrase;
+  readonly #payloadOf: Wire['payloadOf'];
   readonly #call: number;
   readonly #pauseMs: number;
   readonly #frame = new Uint8Array(FRAME_BYTES);
@@ -47,6 +49,7 @@ export class ConversingCaller implements Caller {
     line: CallerLine;
     noticed: Noticed;
     phrase: VoicedPhrase;
+    payloadOf: Wire['payloadOf'];
     /** Of the call, below 65,536. */
     index: number;
     /** Silence after the agent's answer; longer where its voice may fail within it. */
@@ -55,6 +58,7 @@ export class ConversingCaller implements Caller {
     this.#line = options.line;
     this.#noticed = options.noticed;
     this.#phrase = options.phrase;
+    this.#payloadOf = options.payloadOf;
     this.#call = options.index;
     this.#pauseMs = options.pauseMs ?? PAUSE_MS;
   }
@@ -86,7 +90,7 @@ export class ConversingCaller implements Caller {
     const part = isSpeaking ? this.#at % WORD_FRAMES : 0;
     writeFrameMark(frame, { call: this.#call, nth, part }, sharedMs());
     if (isSpeaking) this.#advance(nowMs);
-    return base64Of(frame);
+    return this.#payloadOf(frame);
   }
 
   tick(nowMs: number): void {
@@ -141,7 +145,3 @@ export class ConversingCaller implements Caller {
 
 /** A measurement of 500 calls and ten minutes has 40,000. */
 const ANSWERS_MAX = 200_000;
-
-function base64Of(frame: Uint8Array): Uint8Array {
-  return Buffer.from(Buffer.from(frame.buffer).toString('base64'), 'latin1');
-}

@@ -6,12 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
-import { CALL_SID, type GatewayEnd, gatewayEnd } from '../gateway-end.ts';
+import { type GatewayEnd, gatewayEnd, streamOf } from '../gateway-end.ts';
+import { base64Of } from '../wires/json-stream.ts';
+import type { HostedName } from '../wires/wire.ts';
 import { FRAME_MS } from './ear.ts';
 import { type Heard, heardNothing } from './heard.ts';
 import { LoadCall } from './load-call.ts';
 import { markedClip, silentFrame } from './prepared-speech.ts';
-import { GatewayReader } from './twilio-wire.ts';
 import { FRAME_BYTES } from './watermark.ts';
 
 const LEAD_FRAMES = 5;
@@ -29,7 +30,7 @@ interface Rig {
   gateway: GatewayEnd;
   clock: { nowMs: number };
   /** Sends to the call at `atMs` and waits until it has read everything. */
-  send(text: string, atMs: number): Promise<void>;
+  send(text: string | Uint8Array, atMs: number): Promise<void>;
 }
 
 const cleanUps: (() => void)[] = [];
@@ -41,7 +42,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function withCall(): Promise<Rig> {
+async function withCall(provider: HostedName = 'twilio'): Promise<Rig> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   cleanUps.push(() => server.close());
   await once(server, 'listening');
@@ -50,17 +51,13 @@ async function withCall(): Promise<Rig> {
   const clock = { nowMs: 1_000 };
   const connection = once(server, 'connection');
   const call = new LoadCall({
-    mediaUrl: `ws://127.0.0.1:${port}/`,
-    signature: '',
-    accountSid: `AC${'2'.repeat(32)}`,
-    callSid: CALL_SID,
-    parameters: {},
+    media: { url: `ws://127.0.0.1:${port}/`, headers: {} },
+    stream: streamOf(provider),
     leadMs: LEAD_FRAMES * FRAME_MS,
     clipFrames: [FRAMES],
     heard,
-    reader: new GatewayReader(),
     caller: () => ({
-      next: () => silentFrame(),
+      next: () => silentFrame(base64Of),
       tick: () => undefined,
       agentBegins: () => undefined,
     }),
@@ -70,9 +67,9 @@ async function withCall(): Promise<Rig> {
   const [socket] = (await connection) as [WebSocket];
   const messages: z.infer<typeof sent>[] = [];
   socket.on('message', (data: Buffer) => messages.push(sent.parse(JSON.parse(data.toString()))));
-  await until(() => messages.length === 2);
+  await until(() => messages.length === streamOf(provider).opening().length);
   let pings = 0;
-  const send = async (text: string, atMs: number): Promise<void> => {
+  const send = async (text: string | Uint8Array, atMs: number): Promise<void> => {
     clock.nowMs = atMs;
     pings += 1;
     const answered = once(socket, 'pong');
@@ -80,7 +77,15 @@ async function withCall(): Promise<Rig> {
     socket.ping(String(pings)); // Its answer shows that the text before it was read.
     await answered;
   };
-  return { heard, call, socket, messages, gateway: gatewayEnd(), clock, send };
+  return {
+    heard,
+    call,
+    socket,
+    messages,
+    gateway: gatewayEnd(provider, streamOf(provider)),
+    clock,
+    send,
+  };
 }
 
 interface Plan {
@@ -186,5 +191,34 @@ describe('a simulated call', () => {
     expect(call.endMs).toBe(2_104);
     await rig.send(gateway.mark('nothing waits'), 2_200);
     await until(() => marks().length === 3);
+  });
+
+  it.each([
+    ['plivo', 'playedStream', 'clearedAudio'],
+    ['vonage', 'websocket:notify', 'websocket:cleared'],
+  ] as const)(
+    'of %s drops marks that a clear overtakes, and acknowledges it',
+    async (provider, played, cleared) => {
+      const rig = await withCall(provider);
+      const { gateway, messages } = rig;
+      const frame = new Uint8Array(provider === 'vonage' ? 2 * FRAME_BYTES : FRAME_BYTES);
+      await rig.send(gateway.audio(frame), 2_000);
+      await rig.send(gateway.mark('overtaken'), 2_001);
+      await rig.send(gateway.clear(), 2_002);
+      await until(() => messages.some(({ event }) => event === cleared));
+      await rig.send(gateway.mark('nothing waits'), 2_100);
+      await until(() => messages.some(({ event }) => event === played));
+      const marks = messages.filter(({ event }) => event === played);
+      expect(JSON.stringify(marks)).toMatch(/^(?!.*overtaken).*nothing waits/);
+    },
+  );
+
+  it('reports audio that the provider has no room for', async () => {
+    const rig = await withCall('plivo');
+    const second = rig.gateway.audio(new Uint8Array(50 * FRAME_BYTES));
+    for (let s = 0; s < 40; s++) await rig.send(second, 2_000);
+    expect(rig.call.faults).toBe(0);
+    await rig.send(second, 2_000);
+    expect(rig.call.faults).toBe(1);
   });
 });

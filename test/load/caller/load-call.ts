@@ -1,16 +1,11 @@
 // One simulated call of a load measurement: the provider's side of a media stream, which sends prepared
 // frames at 20 ms, plays what comes, and echoes marks when they are reached.
 
+import type { CallStream, GatewayListener, MediaTarget } from '../wires/wire.ts';
 import type { Caller, CallerLine } from './callers.ts';
 import { Ear, FRAME_MS } from './ear.ts';
 import type { Heard } from './heard.ts';
 import { MediaClient } from './media-client.ts';
-import {
-  AudioMessages,
-  type GatewayListener,
-  type GatewayReader,
-  startMessage,
-} from './twilio-wire.ts';
 
 /** Frames that are made up for at once after a stall of this process. */
 const CATCH_UP_MAX = 25;
@@ -18,15 +13,11 @@ const CATCH_UP_MAX = 25;
 const WAITING_BYTES_MAX = 1_000_000;
 
 export interface LoadCallOptions {
-  mediaUrl: string;
-  signature: string;
-  accountSid: string;
-  callSid: string;
-  parameters: Readonly<Record<string, string>>;
+  media: Pick<MediaTarget, 'url' | 'headers'>;
+  stream: CallStream;
   leadMs: number;
   clipFrames: readonly number[];
   heard: Heard;
-  reader: GatewayReader;
   caller: (line: CallerLine) => Caller;
   now: () => number;
 }
@@ -40,8 +31,7 @@ export class LoadCall implements GatewayListener, CallerLine {
   readonly #client: MediaClient;
   readonly #ear: Ear;
   readonly #caller: Caller;
-  readonly #messages: AudioMessages;
-  readonly #streamSid: string;
+  readonly #stream: CallStream;
   readonly #now: () => number;
   #nextFrameMs = Number.POSITIVE_INFINITY;
   /** Names of marks with the time at which they are reached. */
@@ -49,27 +39,24 @@ export class LoadCall implements GatewayListener, CallerLine {
   #isLeaving = false;
 
   constructor(options: LoadCallOptions) {
-    this.#streamSid = `MZ${options.callSid.slice(2)}`;
+    const { stream } = options;
+    this.#stream = stream;
     this.#now = options.now;
     this.#ear = new Ear(options);
     this.#caller = options.caller(this);
-    this.#messages = new AudioMessages(this.#streamSid);
     let resolveEnded: (reason: string) => void = () => undefined;
     this.ended = new Promise((resolve) => {
       resolveEnded = resolve;
     });
-    const { reader } = options;
-    this.#client = new MediaClient(
-      { url: options.mediaUrl, headers: { 'X-Twilio-Signature': options.signature } },
-      {
-        onOpen: () => this.#begin(options),
-        onText: (chunk, from, to) => reader.read(chunk, from, to, this),
-        onClose: (reason) => {
-          this.#nextFrameMs = Number.POSITIVE_INFINITY;
-          resolveEnded(reason);
-        },
+    this.#client = new MediaClient(options.media, {
+      onOpen: () => this.#begin(),
+      onText: (chunk, from, to) => stream.readText(chunk, from, to, this),
+      onBinary: (chunk, from, to) => stream.readBinary(chunk, from, to, this),
+      onClose: (reason) => {
+        this.#nextFrameMs = Number.POSITIVE_INFINITY;
+        resolveEnded(reason);
       },
-    );
+    });
   }
 
   get isOpen(): boolean {
@@ -93,7 +80,7 @@ export class LoadCall implements GatewayListener, CallerLine {
       const payload = this.#caller.next(nowMs);
       this.#nextFrameMs += FRAME_MS;
       if (this.#client.waitingBytes > WAITING_BYTES_MAX) this.unsentFrames += 1;
-      else this.#client.sendFrame(this.#messages.next(payload));
+      else this.#client.sendFrame(this.#stream.audio(payload));
     }
     this.#caller.tick(nowMs);
     while (this.#marks.length > 0 && (this.#marks[0]?.atMs ?? 0) <= nowMs) this.#echoFirst();
@@ -115,18 +102,14 @@ export class LoadCall implements GatewayListener, CallerLine {
   }
 
   press(key: string): void {
-    const streamSid = this.#streamSid;
-    const sequenceNumber = String(this.#messages.takeSequence());
-    const dtmf = { track: 'inbound_track', digit: key };
-    this.#client.sendText(JSON.stringify({ event: 'dtmf', streamSid, sequenceNumber, dtmf }));
+    this.#client.sendText(this.#stream.key(key));
   }
 
   hangUp(): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    const sequenceNumber = String(this.#messages.takeSequence());
-    const stop = { event: 'stop', sequenceNumber, streamSid: this.#streamSid };
-    this.#client.sendText(JSON.stringify(stop));
+    const stop = this.#stream.stop();
+    if (stop !== undefined) this.#client.sendText(stop);
     this.#client.close();
   }
 
@@ -137,6 +120,8 @@ export class LoadCall implements GatewayListener, CallerLine {
     if (answers !== undefined) marks.fill(-1, 0, count);
     if (this.#ear.hear(marks, count, nowMs)) this.#caller.agentBegins(nowMs);
     if (answers !== undefined) this.#caller.hears?.(answers, nowMs);
+    // The provider throws away what it cannot keep.
+    if (this.#ear.endMs - nowMs > this.#stream.bufferMsMax) this.faults += 1;
   }
 
   onMark(name: string): void {
@@ -147,25 +132,23 @@ export class LoadCall implements GatewayListener, CallerLine {
 
   onClear(): void {
     this.#ear.clear(this.#now());
+    if (this.#stream.onClear === 'drop-marks') this.#marks.length = 0;
     while (this.#marks.length > 0) this.#echoFirst();
+    const cleared = this.#stream.cleared();
+    if (cleared !== undefined) this.#client.sendText(cleared);
   }
 
   onFault(): void {
     this.faults += 1;
   }
 
-  #begin(options: LoadCallOptions): void {
-    this.#client.sendText('{"event":"connected","protocol":"Call","version":"1.0.0"}');
-    this.#client.sendText(startMessage({ ...options, streamSid: this.#streamSid }));
+  #begin(): void {
+    for (const message of this.#stream.opening()) this.#client.sendText(message);
     this.#nextFrameMs = this.#now() + FRAME_MS;
   }
 
   #echoFirst(): void {
     const mark = this.#marks.shift();
-    if (mark === undefined) return;
-    const sequenceNumber = String(this.#messages.takeSequence());
-    const streamSid = this.#streamSid;
-    const message = { event: 'mark', streamSid, sequenceNumber, mark: { name: mark.name } };
-    this.#client.sendText(JSON.stringify(message));
+    if (mark !== undefined) this.#client.sendText(this.#stream.played(mark.name));
   }
 }

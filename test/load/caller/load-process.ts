@@ -23,6 +23,8 @@ export interface Answer {
   /** CPU time that this process has used so far. */
   cpuMs: number;
   openCalls: number;
+  /** Frames of clips that all calls have heard. */
+  markedFrames: number;
   summary?: LoadSummary;
   error?: string;
 }
@@ -65,5 +67,10 @@ async function carryOut(task: Order): Promise<{ summary?: LoadSummary }> {
 
 function answer(more: Partial<Answer>): void {
   const { user, system } = process.cpuUsage();
-  process.send?.({ cpuMs: (user + system) / 1_000, openCalls: run?.openCalls ?? 0, ...more });
+  process.send?.({
+    cpuMs: (user + system) / 1_000,
+    openCalls: run?.openCalls ?? 0,
+    markedFrames: run?.markedFrames ?? 0,
+    ...more,
+  });
 }

@@ -15,7 +15,7 @@ const UPGRADE_MS_MAX = 15_000;
 
 const FIN = 0x80;
 const MASKED = 0x80;
-const OPCODE = { text: 0x1, close: 0x8, ping: 0x9, pong: 0xa };
+const OPCODE = { text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa };
 const MASK_BYTES = 4;
 /** Header of a message of 126 bytes and more. */
 export const HEADER_BYTES = 4 + MASK_BYTES;
@@ -24,6 +24,8 @@ export interface MediaClientListener {
   onOpen(): void;
   /** One text message: bytes `from` to `to` of `chunk`, which is borrowed. */
   onText(chunk: Buffer, from: number, to: number): void;
+  /** The same of a binary message. Undefined: there are none. */
+  onBinary?(chunk: Buffer, from: number, to: number): void;
   /** Once, with why the connection ended. */
   onClose(reason: string): void;
 }
@@ -154,7 +156,9 @@ export class MediaClient {
     }
     const to = from + length;
     if (to > bytes.length) return -1;
+    const { onBinary } = this.#listener;
     if (first === (FIN | OPCODE.text)) this.#listener.onText(bytes, from, to);
+    else if (first === (FIN | OPCODE.binary) && onBinary !== undefined) onBinary(bytes, from, to);
     else this.#control(first, bytes.subarray(from, to));
     return to;
   }
@@ -191,7 +195,15 @@ export class MediaClient {
 
 /** Writes the header of a text message of `bytes` bytes (126 to 65,535), masked with zero, into `frame`. */
 export function writeTextHeader(frame: Uint8Array, bytes: number): void {
-  frame[0] = FIN | OPCODE.text;
+  writeHeader(frame, OPCODE.text, bytes);
+}
+
+export function writeBinaryHeader(frame: Uint8Array, bytes: number): void {
+  writeHeader(frame, OPCODE.binary, bytes);
+}
+
+function writeHeader(frame: Uint8Array, opcode: number, bytes: number): void {
+  frame[0] = FIN | opcode;
   frame[1] = MASKED | 126;
   frame[2] = bytes >> 8;
   frame[3] = bytes & 0xff;

@@ -1,10 +1,11 @@
-// The speech of a load measurement, real voices prepared once for all calls: what callers say as base64
-// frames, what the agent says as WAV files that carry the watermark.
+// The speech of a load measurement, real voices prepared once for all calls: what callers say as the
+// frames of messages, what the agent says as WAV files that carry the watermark.
 
 import { readFileSync } from 'node:fs';
 import { readWav, wavHeader } from '../../../src/audio/wav.ts';
 import { pcmu } from '../../../src/codec/g711.ts';
 import { WORD_FRAMES } from '../services/frame-marks.ts';
+import type { Wire } from '../wires/wire.ts';
 import { FRAME_BYTES, writeMark } from './watermark.ts';
 
 /** 13 s of four people, with their pauses. */
@@ -18,19 +19,22 @@ const SILENCE = 0xff;
 /** A frame below this share of the loudest is none of the words. */
 const VOICE_SHARE = 0.1;
 
+/** 20 ms of mu-law as the provider's messages carry them. */
+type PayloadOf = Wire['payloadOf'];
+
 export interface Phrase {
-  /** Base64 of 20 ms each; the first and the last are voice. */
+  /** 20 ms each, as messages carry them; the first and the last are voice. */
   frames: Uint8Array[];
 }
 
 /** What callers say without an end. */
-export function callerTalk(): Phrase {
-  return { frames: base64Frames(mulawOf(TALK)) };
+export function callerTalk(payloadOf: PayloadOf): Phrase {
+  return { frames: payloadsOf(mulawOf(TALK), payloadOf) };
 }
 
 /** Two words that interrupt and answer, without silence around them. */
-export function callerAnswer(): Phrase {
-  return { frames: base64Frames(voiceOf(mulawOf(ANSWER))) };
+export function callerAnswer(payloadOf: PayloadOf): Phrase {
+  return { frames: payloadsOf(voiceOf(mulawOf(ANSWER)), payloadOf) };
 }
 
 /** Voice without a pause, µ-law in frames of 20 ms: a whole number of marked words. */
@@ -48,8 +52,8 @@ export function callerPhrase(): VoicedPhrase {
   return { frames: frames.slice(0, frames.length - (frames.length % WORD_FRAMES)) };
 }
 
-export function silentFrame(): Uint8Array {
-  return base64Of(new Uint8Array(FRAME_BYTES).fill(SILENCE));
+export function silentFrame(payloadOf: PayloadOf): Uint8Array {
+  return payloadOf(new Uint8Array(FRAME_BYTES).fill(SILENCE));
 }
 
 /** Mu-law of `frames` frames of speech, each with its mark. Differing clips begin at differing words. */
@@ -101,14 +105,10 @@ function frameLevels(payload: Uint8Array): number[] {
   return levels;
 }
 
-function base64Frames(payload: Uint8Array): Uint8Array[] {
+function payloadsOf(mulaw: Uint8Array, payloadOf: PayloadOf): Uint8Array[] {
   const frames: Uint8Array[] = [];
-  for (let at = 0; at + FRAME_BYTES <= payload.length; at += FRAME_BYTES) {
-    frames.push(base64Of(payload.subarray(at, at + FRAME_BYTES)));
+  for (let at = 0; at + FRAME_BYTES <= mulaw.length; at += FRAME_BYTES) {
+    frames.push(payloadOf(mulaw.subarray(at, at + FRAME_BYTES)));
   }
   return frames;
-}
-
-function base64Of(payload: Uint8Array): Uint8Array {
-  return Buffer.from(Buffer.from(payload).toString('base64'), 'latin1');
 }

@@ -196,13 +196,13 @@ async function startAttack(
 
 /** What the load process is told of the calls. */
 export function loadOptionsOf(target: LoadTarget, options: CallOptions): LoadOptions {
-  const { webhookUrl, to, accountSid, authToken, series } = target;
+  const { webhookUrl, to, provider, credentials, series } = target;
   const { scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs } = options;
   const isConversing = target.services !== undefined;
   // A failing voice pauses within an answer.
   const pauseMs = target.isBreakable === true ? 4_000 : 400;
   return {
-    ...{ webhookUrl, to, accountSid, authToken, series },
+    ...{ webhookUrl, to, provider, credentials, series },
     ...{ scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs, isConversing, pauseMs },
     // Somebody else's agent carries no watermark of ours; that of a service is no clip.
     clipFrames: target.agent === undefined || isConversing ? [] : clipFramesOf(scenario),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import { MediaMessageWriter } from '../../../src/telephony/twiml/media-message-writer.ts';
-import { startMessage } from '../../load/caller/twilio-wire.ts';
+import { streamOf } from '../../load/gateway-end.ts';
 
 function messageOf(streamSid: string, payload: Uint8Array): string {
   const media = { payload: Buffer.from(payload).toString('base64') };
@@ -37,10 +37,9 @@ describe('audio to Twilio as bytes', () => {
     const media = createTwilioMedia();
     expect(() => media.encodeAscii?.(new Uint8Array(160))).toThrow('before the stream');
     const nothing = () => undefined;
-    media.decodeText(
-      startMessage({ accountSid: 'AC1', callSid: 'CA1', streamSid: 'MZ1', parameters: {} }),
-      { onAudio: nothing, onEvent: nothing },
-    );
+    for (const message of streamOf('twilio').opening()) {
+      media.decodeText(message, { onAudio: nothing, onEvent: nothing });
+    }
     const payload = Uint8Array.from({ length: 480 }, (_each, i) => i & 0xff);
     expect(textOf(media.encodeAscii?.(payload) ?? new Uint8Array(0))).toBe(
       media.encodeAudio(payload),
