@@ -6,6 +6,7 @@ import type { WireOptions } from './stream-wire.ts';
 
 /** A call as the REST interface has it. */
 export interface XmlCall extends HostedCall {
+  readonly direction: 'inbound' | 'outbound';
   /** `CallStatus` in the provider's words. */
   readonly word: string;
   /** Code and name of the cause of its end. */
