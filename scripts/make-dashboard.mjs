@@ -474,6 +474,17 @@ const rows = {
       'The process that they are for does not read: it is busy for seconds, or stands still and is killed.',
     ],
     [
+      'Log lines, dropped',
+      'short',
+      [
+        [
+          'sum(increase(patchbay_log_lines_dropped_total{instance=~"$instance"}[$__rate_interval]))',
+          'dropped',
+        ],
+      ],
+      'Standard output did not take them: the disk is full, the pipe is broken, or its reader is slow. Calls go on without a log.',
+    ],
+    [
       'CPU',
       'percentunit',
       [

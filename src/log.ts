@@ -3,6 +3,9 @@
 // logger's own fields, which pino serializes beforehand (test/tidy checks it).
 
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { logLinesDropped } from './metrics/metrics.ts';
+import { systemClock as clock } from './std/clock.ts';
+import { LineOutput } from './std/line-output.ts';
 
 export type Log = Logger;
 
@@ -61,8 +64,19 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
       },
       redact: { paths: secretPaths, censor: '[redacted]' },
     },
-    destination ?? pino.destination({ dest: 1, sync: false, minLength: 0 }),
+    destination ?? standardOutput(),
   );
+}
+
+/** Standard output may be a full disk, or a pipe whose reader has died or is slow: no call ends for that. */
+function standardOutput(): DestinationStream {
+  return new LineOutput({
+    fd: 1,
+    clock,
+    onDropped: (lines) => logLinesDropped.inc(lines),
+    summary: (lines) =>
+      `${JSON.stringify({ level: 'warn', time: new Date(clock.now()).toISOString(), lines, msg: 'log lines were dropped because the log was not writable' })}\n`,
+  });
 }
 
 type Fields = Record<string, unknown>;

@@ -58,6 +58,8 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 }
 
 async function main(): Promise<void> {
+  // A reader of these pipes that dies must not end calls.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const config = readConfig();
   setBuildInfo(ownVersion());
   const forked = processIn(process.argv);

@@ -370,6 +370,11 @@ export const liveItemsDropped = new Counter({
   help: 'Live items of calls, such as interim words, that a worker did not send to the front because there were too many',
   registers,
 });
+export const logLinesDropped = new Counter({
+  name: 'patchbay_log_lines_dropped_total',
+  help: 'Lines of the log that standard output did not take: a full disk, a broken pipe or a slow reader',
+  registers,
+});
 export const runtimeFallback = new Gauge({
   name: 'patchbay_runtime_fallback',
   help: '1 for a feature of the runtime that failed its self-test at start, so that the plain way replaces it',

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import '../../src/metrics/api-metrics.ts';
 import { metricsText } from '../../src/metrics/exposition.ts';
 import { callsStarted, registry, serviceSeconds } from '../../src/metrics/metrics.ts';
 import { withOldNames } from '../../src/metrics/old-names.ts';
