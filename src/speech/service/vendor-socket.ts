@@ -157,8 +157,8 @@ export class VendorSocket {
     try {
       // The rule is about addresses; vocabularies in the query are long.
       egress.check((URL.parse(url)?.origin ?? '').replace(/^ws/, 'http'));
-      const taken = mayBeWarm ? warm?.take(url) : undefined;
-      ready = taken;
+      ready = mayBeWarm ? warm?.take(url) : undefined;
+      const opened = ready ?? warm?.connect(url);
       socket = new WebSocket(url, {
         headers: headers ?? {},
         maxPayload: receiveLimitsOf(this.#options.job).messageBytesMax,
@@ -167,7 +167,7 @@ export class VendorSocket {
         skipUTF8Validation: true,
         followRedirects: false,
         lookup: egress.lookup,
-        ...(taken !== undefined && { createConnection: (): Duplex => taken }),
+        ...(opened !== undefined && { createConnection: (): Duplex => opened }),
       });
     } catch (error) {
       clock.after(0, () => this.#failed(error));

@@ -2,9 +2,9 @@
 // that nothing is billed. A websocket or request takes one and saves 50 to 200 ms.
 
 import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import { TlsSessions } from './tls-sessions.ts';
 
 /** Servers close connections without a request after 10 to 60 s. */
 const AGE_MS_MAX = 30_000;
@@ -21,8 +21,11 @@ export class WarmConnections {
   readonly #clock: Clock;
   readonly #egress: Egress;
   readonly #warm = new Set<Warm>();
+  readonly #sessions: TlsSessions;
 
-  constructor(deps: { clock: Clock; egress: Egress }) {
+  /** `authorities`: of servers' certificates (PEM). Default: those that the process trusts. */
+  constructor(deps: { clock: Clock; egress: Egress; authorities?: string }) {
+    this.#sessions = new TlsSessions(deps.authorities);
     this.#clock = deps.clock;
     this.#egress = deps.egress;
   }
@@ -37,17 +40,10 @@ export class WarmConnections {
     } catch {
       return;
     }
-    const isTls = target.protocol === 'wss:' || target.protocol === 'https:';
-    const host = target.hostname.replace(/^\[|\]$/g, '');
-    const port = Number(target.port || (isTls ? 443 : 80));
-    const at = { host, port, lookup: this.#egress.lookup };
-    const socket = isTls
-      ? connectTls({ ...at, ...(/[a-z]/i.test(host) && { servername: host }) })
-      : connectTcp(at);
+    const socket = this.connect(url);
     const age = this.#clock.after(AGE_MS_MAX, () => this.#discard(warm));
     const warm: Warm = { origin: originOf(target), socket, age };
     this.#warm.add(warm);
-    socket.setNoDelay(true);
     // Both stay for the life of the socket: once it is taken, they do nothing.
     socket.on('error', () => this.#discard(warm));
     socket.on('close', () => this.#discard(warm));
@@ -65,6 +61,19 @@ export class WarmConnections {
       return socket;
     }
     return undefined;
+  }
+
+  /** A connection to the host of `url` that is being opened, and that the caller owns. The egress rule has checked
+   *  the address; a name is checked when it is resolved. */
+  connect(url: string): Socket {
+    const target = new URL(url);
+    const isTls = target.protocol === 'wss:' || target.protocol === 'https:';
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    const port = Number(target.port || (isTls ? 443 : 80));
+    const at = { host, port, lookup: this.#egress.lookup };
+    const socket = isTls ? this.#sessions.connect(originOf(target), at) : connectTcp(at);
+    socket.setNoDelay(true);
+    return socket;
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
@@ -6,6 +7,7 @@ import {
   type VendorSocketOptions,
 } from '../../../src/speech/service/vendor-socket.ts';
 import { WarmConnections } from '../../../src/speech/service/warm-connections.ts';
+import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import {
   type SocketService,
@@ -315,5 +317,34 @@ describe('connections opened ahead', () => {
     new WarmConnections({ clock, egress }).prepare(acme.url);
     expect(clock.timers).toBe(0);
     expect(acme.accepted()).toBe(0);
+  });
+
+  it('resume the TLS session of the last connection to the host, of both kinds', async () => {
+    const authority = makeAuthority('Test Authority');
+    const names = ['localhost'] as const;
+    const acme = await service({ tls: makeCertificate({ names: [...names], authority }) });
+    const url = acme.url.replace('127.0.0.1', 'localhost');
+    const egress = createEgress();
+    const warm = new WarmConnections({
+      ...{ clock: new FakeClock(), egress, authorities: authority.cert },
+    });
+    opened.push(warm);
+    const isResumed = async (): Promise<boolean> => {
+      const { socket } = open(url, { warm });
+      await vi.waitFor(() => expect(socket.isReady).toBe(true));
+      const far = acme.connections.at(-1)?.request.socket;
+      if (!(far instanceof TLSSocket)) throw new Error('not encrypted');
+      return far.isSessionReused();
+    };
+    expect(await isResumed()).toBe(false);
+    expect(await isResumed()).toBe(true);
+    warm.prepare(url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(3));
+    expect([await isResumed(), acme.accepted()]).toEqual([true, 3]);
+    // Of an authority that is not trusted, whether or not others have a session.
+    const { faults } = open(url, { warm: new WarmConnections({ clock: new FakeClock(), egress }) });
+    await vi.waitFor(() => expect(faults[0]?.kind).toBe('network'));
+    const other = open(url.replace('localhost', '127.0.0.1'), { warm });
+    await vi.waitFor(() => expect(other.faults[0]?.kind).toBe('network'));
   });
 });

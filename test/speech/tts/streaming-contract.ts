@@ -15,6 +15,7 @@ import { HeardUtterance } from './heard-utterance.ts';
 export interface FakeService {
   url: string;
   connections: ServiceConnection[];
+  accepted(): number;
   faults: VoiceFaults & { refuse?: Refusal };
   /** What the client did against the protocol. */
   errors: string[];
@@ -239,13 +240,17 @@ export function streamingContract({
       expect(clock.timers).toBe(0);
     });
 
-    it('opens a connection while the phone rings, once', async () => {
+    it('connects while the phone rings, and opens its session with the first text', async () => {
       const { fake, tts } = await setUp();
       tts.prepare?.();
-      tts.prepare?.();
-      await vi.waitFor(() => expect(fake.connections).toHaveLength(1));
+      await vi.waitFor(() => expect(fake.accepted()).toBe(1));
+      expect(fake.connections).toEqual([]);
       await synthesizeOne(tts, 'Hello.');
-      expect(fake.connections).toHaveLength(1);
+      expect([fake.connections.length, fake.accepted()]).toEqual([1, 1]);
+      // An idle one is there.
+      tts.prepare?.();
+      await synthesizeOne(tts, 'Hello.');
+      expect([fake.connections.length, fake.accepted()]).toEqual([1, 1]);
     });
 
     it('speaks 200 utterances of 20 calls, some of them interrupted, none with the audio of another', async () => {

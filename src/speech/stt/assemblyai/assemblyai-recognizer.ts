@@ -13,7 +13,7 @@ import { ServiceTurns } from '../streaming/service-turns.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 
 /** The service closes for packets of less than 50 ms, so the rest of a packet waits for the next frame. */
-const PACKET_MS = 60;
+const PACKET_MS = 100;
 const KEEPALIVE_MS = 10_000;
 const IN_FLIGHT_MS_MAX = 450;
 /** Formatted text follows the end of a turn within this time. */

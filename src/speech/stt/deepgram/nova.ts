@@ -11,7 +11,7 @@ import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts'
 
 /** The service closes after 10 s without audio and without this message. */
 const KEEPALIVE_MS = 4_000;
-const PACKET_MS = 60;
+const PACKET_MS = 100;
 /** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
 const FINAL_MS_MAX = 1_000;
 /** Audio behind the last fixed words that the service may not have got when it fixed them. */

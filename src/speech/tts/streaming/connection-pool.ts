@@ -28,8 +28,6 @@ export interface ConnectionPoolOptions<C extends PooledConnection> {
 
 /** Of one voice in one process: 500 calls that all speak, with two utterances on each. */
 const CONNECTIONS_MAX = 256;
-/** A connection opened for a call that was not answered. */
-const UNUSED_MS_MAX = 60_000;
 
 interface Entry<C> {
   connection: C;
@@ -49,6 +47,11 @@ export class ConnectionPool<C extends PooledConnection> {
     return this.#entries.size === 0;
   }
 
+  get hasIdle(): boolean {
+    for (const { connection } of this.#entries) if (connection.isIdle) return true;
+    return false;
+  }
+
   /** A connection with room, an idle one first; opened if there is none. Undefined when the pool is full. The caller
    *  begins an utterance on it at once. */
   take(): C | undefined {
@@ -64,15 +67,6 @@ export class ConnectionPool<C extends PooledConnection> {
     found ??= this.#open();
     found?.idle?.cancel();
     return found?.connection;
-  }
-
-  /** Opens a connection ahead, unless an idle one is there. False then, and when the pool is full. */
-  prepare(): boolean {
-    for (const { connection } of this.#entries) if (connection.isIdle) return false;
-    const entry = this.#open();
-    if (entry === undefined) return false;
-    entry.idle = this.#options.clock.after(UNUSED_MS_MAX, () => this.#discard(entry));
-    return true;
   }
 
   close(): void {

@@ -80,11 +80,12 @@ export class VoicePools<C extends VoiceConnection> {
     return { ...NOTHING, cancel: () => utterance.cancel() };
   }
 
-  /** Further calls that ring at the same time get a TCP and TLS connection each. */
+  /** DNS, TCP and TLS, as recognisers do: a session of a call that is not answered would count among those that the key
+   *  may have at once. The websocket is opened with the first text. */
   #prepare(): void {
     const { voiceOf, urlOf, means } = this.#options;
     const url = urlOf(voiceOf(undefined));
-    if (!this.#poolOf(url).prepare()) means.warm.prepare(url);
+    if (this.#pools.get(url)?.hasIdle !== true) means.warm.prepare(url);
   }
 
   #poolOf(url: string): ConnectionPool<C> {
