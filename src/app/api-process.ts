@@ -1,7 +1,6 @@
 // The composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It
 // holds no call, so that nothing of this shares an event loop with audio; it asks the call workers.
 
-import { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
@@ -30,7 +29,7 @@ import type { StoreHandle } from '../store/open.ts';
 import { createProviders } from '../telephony/registry/registry.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
-import { campaignPlanDeps, withClosing } from './call-parts.ts';
+import { campaignPlanDeps, textChatsOf, withClosing } from './call-parts.ts';
 import { egressOf, openModel, STOP_MS_MAX } from './node-parts.ts';
 import { type ForkedProcess, gatewayNode, openNodeStore } from './node-store.ts';
 import { Readiness } from './readiness.ts';
@@ -67,7 +66,7 @@ export async function startApiProcess(
     watchWorker(worker);
     jobs.recoverNow();
   };
-  const textChats = new TextChats(deps);
+  const textChats = textChatsOf(deps);
   textChats.start();
   const readiness = readinessOf(store, workers);
   link.onNotification('leaving', () => readiness.drain());

@@ -1,10 +1,13 @@
 // Assembles the call folders, in every process that holds calls or closes runs, and in tests. Each folder gets its
 // part of `CallParts`; nothing below app/ has the whole.
 
+import { ChatPlanner } from '../call/chat/chat-planner.ts';
 import { TextChats } from '../call/chat/text-chat.ts';
+import { TextChatWork } from '../call/chat/text-chat-work.ts';
 import { ProviderHangUp, type ProviderHangUpDeps } from '../call/closing/provider-hang-up.ts';
 import { RunClosing, type RunClosingDeps } from '../call/closing/run-closing.ts';
 import { UnconnectedCalls } from '../call/closing/unconnected-calls.ts';
+import { AnsweredCalls } from '../call/connect/answered-calls.ts';
 import { CallActions } from '../call/connect/call-actions.ts';
 import { CallConfirmation } from '../call/connect/call-confirmation.ts';
 import { CallPlanner } from '../call/connect/call-planner.ts';
@@ -19,6 +22,8 @@ import { WebhookVerifier } from '../call/connect/webhook-verifier.ts';
 import { CallControl } from '../call/control/call-control.ts';
 import { CallIntake } from '../call/control/call-intake.ts';
 import { HangUpRequests } from '../call/control/hang-up.ts';
+import { RemainingCalls } from '../call/control/remaining-calls.ts';
+import { DigitRequests } from '../call/control/send-digits.ts';
 import type { CredentialHeaders, GuardedHttp } from '../call/http/guarded-http.ts';
 import { InboundRuns } from '../call/inbound/inbound-run.ts';
 import { InboundWebhooks } from '../call/inbound/inbound-webhook.ts';
@@ -27,11 +32,12 @@ import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
 import { ProviderDial } from '../call/outbound/dial.ts';
 import { DialPace } from '../call/outbound/dial-pace.ts';
+import { DialRecord } from '../call/outbound/dial-record.ts';
 import { IdempotentStarts } from '../call/outbound/idempotent-starts.ts';
 import { OutboundRoutes } from '../call/outbound/outbound-route.ts';
 import { RunDialler } from '../call/outbound/run-dialler.ts';
 import { PbxConnections } from '../call/pbx/pbx-connections.ts';
-import type { CallServices } from '../call/setup/call-services.ts';
+import type { CallServices, LanguageModelSource } from '../call/setup/call-services.ts';
 import { PreCallFetches } from '../call/setup/pre-call-fetch.ts';
 import type { ClipLibrary } from '../call/setup/sound-library.ts';
 import type { Log } from '../log.ts';
@@ -82,13 +88,14 @@ export function withClosing<P extends RunClosingDeps & ProviderHangUpDeps>(
 }
 
 export function createCallControl(parts: CallParts): CallControl {
-  const { store, providers, events, closing, hangUps, clock, log, random } = parts;
+  const { store, providers, events, hangUps, clock, log, random } = parts;
   const connect = connectServices(parts);
   const { registry } = connect;
   const onLoop = (busy: number): void => parts.services.mediaClock.setLoad(busy);
   const intake = new CallIntake({ registry, onLoop, load: parts.load, clock, log });
   const runs = new InboundRuns(parts);
-  const dial = new ProviderDial(parts);
+  const plans = campaignPlanDeps(parts);
+  const dial = new ProviderDial({ ...parts, record: plans.record });
   const routes = new OutboundRoutes(parts);
   const dialler = new RunDialler({ store, dial, connect, log });
   const pbxLines = new PbxConnections({
@@ -100,24 +107,14 @@ export function createCallControl(parts: CallParts): CallControl {
     log,
   });
   intake.pbxCalls = () => pbxLines.busy;
-  const textChats = new TextChats({
-    store,
-    events,
-    closing,
-    clock,
-    random,
-    log,
-    models: parts.services.speech,
-    http: parts.http,
-  });
+  const textChats = textChatsOf({ ...parts, models: parts.services.speech });
   const campaignCalls = new CampaignCalls({
-    plans: campaignPlanDeps(parts),
+    plans,
     store,
     dial,
     pace: new DialPace(clock),
     connect,
     takesCalls: () => intake.refusal() === undefined,
-    log,
   });
   return new CallControl({
     intake,
@@ -125,21 +122,34 @@ export function createCallControl(parts: CallParts): CallControl {
     clients: {
       starts: new IdempotentStarts({ store, routes, random, dialler }),
       hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
-      digits: { store, registry, hangUps, clock },
+      digits: new DigitRequests({ store, registry, hangUps, clock }),
     },
     inbound: new InboundWebhooks({ store, providers, runs, connect, random, log }),
     services: { campaignCalls, textChats, pbxLines },
-    events,
-    log,
+    remaining: new RemainingCalls({ connect, events, log }),
   });
 }
 
 /** Any process may plan a campaign's calls. */
 export function campaignPlanDeps(
-  parts: Pick<CallParts, 'store' | 'providers' | 'random' | 'hangUps' | 'clock' | 'log'>,
+  parts: Pick<CallParts, 'store' | 'providers' | 'random' | 'events' | 'hangUps' | 'clock' | 'log'>,
 ): CampaignPlanDeps {
   const { store, hangUps, clock, log } = parts;
-  return { store, routes: new OutboundRoutes(parts), hangUps, clock, log };
+  const record = new DialRecord(parts);
+  return { store, routes: new OutboundRoutes(parts), record, hangUps, clock, log };
+}
+
+export interface TextChatParts
+  extends Pick<CallParts, 'store' | 'events' | 'closing' | 'http' | 'clock' | 'random' | 'log'> {
+  models: LanguageModelSource;
+}
+
+/** Any process may hold text chats. */
+export function textChatsOf(parts: TextChatParts): TextChats {
+  const { store, clock, random, log } = parts;
+  const planner = new ChatPlanner(parts);
+  const work = new TextChatWork(parts);
+  return new TextChats({ store, planner, work, clock, random, log });
 }
 
 function connectServices(parts: CallParts): ConnectServices {
@@ -156,6 +166,9 @@ function connectServices(parts: CallParts): ConnectServices {
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
   const starts = new SessionStarts({ store, files, events, registry, session });
+  const preparation = new CallPreparation({
+    ...{ planner, registry, unconnected, tokens, actions, publicUrl },
+  });
   return {
     registry,
     unconnected,
@@ -163,14 +176,14 @@ function connectServices(parts: CallParts): ConnectServices {
     actions,
     verifier,
     confirmation,
-    preparation: new CallPreparation({
-      ...{ planner, registry, unconnected, tokens, actions, publicUrl },
-    }),
+    preparation,
+    answered: new AnsweredCalls({ watchdog, preparation, actions, log }),
     admissions: new MediaAdmissions({
       ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
     }),
     providerEvents: new ProviderEvents({
-      ...{ store, providers, verifier, confirmation, events, registry, unconnected, clock, log },
+      ...{ store, providers, events, registry, unconnected, clock, log },
+      proof: { verifier, confirmation },
     }),
   };
 }

@@ -6,7 +6,7 @@ import { type AccessOptions, type ApiAccess, createAccess } from '../../src/api/
 import type { Api } from '../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../src/api/http/event-streams.ts';
 import { buildServer, type ServerDeps } from '../../src/api/server.ts';
-import { TextChats } from '../../src/call/chat/text-chat.ts';
+import { textChatsOf } from '../../src/app/call-parts.ts';
 import { RunClosing } from '../../src/call/closing/run-closing.ts';
 import { credentialHeadersFrom } from '../../src/call/http/credential-headers.ts';
 import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
@@ -102,7 +102,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
         clock: systemClock,
       },
       streams: new EventStreams({ clock: systemClock, live: new LiveWatchers(), lifeMs: 300 }),
-      textChats: new TextChats({
+      textChats: textChatsOf({
         store: test.store,
         events,
         closing: new RunClosing({

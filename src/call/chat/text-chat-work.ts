@@ -7,20 +7,12 @@ import { textChatTurns } from '../../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
-import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workflow.ts';
-import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Random } from '../../std/random.ts';
 import type { TextChat } from '../../store/runs/text-chat.ts';
 import type { Store } from '../../store/store.ts';
-import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
-import { linesFor } from '../../workflow/engine/language-lines.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';
-import { createEngine, type DialogueEngine, type DialogueState } from '../../workflow/engine.ts';
-import { parseGraph } from '../../workflow/graph/graph.ts';
-import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
-import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
+import type { DialogueState } from '../../workflow/engine.ts';
 import type { EndedBy, RunClosing } from '../closing/run-closing.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
 import type { OrganizationHttp } from '../http/tool-request.ts';
@@ -28,59 +20,21 @@ import type { EventLog, RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
 import { withRunIds } from '../setup/call-context.ts';
-import { policyOf, turnSettingsOf } from '../setup/call-plan.ts';
-import type { LanguageModelSource } from '../setup/call-services.ts';
-import { planTools } from '../setup/plan-tools.ts';
-import { runTurn, type TurnResult } from './text-chat-turn.ts';
+import type { ChatPlan } from './chat-planner.ts';
+import { runTurn, type TurnDeps, type TurnResult } from './text-chat-turn.ts';
 
 /** Longest wait for a written answer. */
 export const TURN_MS_MAX = 60_000;
 /** Time after which a failed end is repeated. */
 const FINISH_AGAIN_MS = 60_000;
 
-export interface TextChatDeps {
-  store: Store;
+export interface TextChatWorkDeps {
+  store: Pick<Store, 'textChats'>;
   events: EventLog;
   closing: RunClosing;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  models: LanguageModelSource;
   http: OrganizationHttp;
-}
-
-export interface ChatPlan {
-  engine: DialogueEngine;
-  settings: WorkflowConfigurations;
-  /** Undefined: the scripted policy leads the conversation. */
-  llm: LanguageModel | undefined;
-}
-
-/** Throws WORKFLOW_INVALID. */
-export async function planChat(
-  deps: TextChatDeps,
-  of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
-  version: WorkflowVersion,
-): Promise<ChatPlan> {
-  const settings = turnSettingsOf(version.configurations);
-  const graph = parseGraph(version.definition);
-  // Clips are replaced by their texts.
-  const { configurations } = version;
-  const { organizationId } = of;
-  const llm = await deps.models.languageModelOf({ organizationId, configurations });
-  const policy = policyOf({ llm });
-  const tools = policy === 'model' ? await planTools(deps, of, version.definition) : NO_TOOLS;
-  const refs = [...clipRefsOf(version.definition, of.initialContext), ...toolClipRefs(tools)];
-  const rows = refs.length === 0 ? [] : await deps.store.clips.find(of.organizationId, refs);
-  const engine = createEngine({
-    graph,
-    policy,
-    tools,
-    settings,
-    lines: linesFor(settings.agent_language),
-    clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
-  });
-  return { engine, settings, llm };
+  clock: Clock;
+  log: Log;
 }
 
 /** Work under a lease: settling it needs the revision that the claim returned. */
@@ -93,211 +47,219 @@ export interface LeasedChat {
   signal: AbortSignal;
 }
 
-/** A turn: the caller's message, and everything that follows until the agent waits. A turn that fails does not
- *  count, and the chat continues from the state before it. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
- *  STORE_UNAVAILABLE. */
-export function answerChat(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  plan: ChatPlan,
-  text: string | null,
-): Promise<void> {
-  return logged(deps, held.chat, async (runLog) => {
-    const result = await converse(deps, held, { plan, text, runLog }).catch(async (error) => {
-      deps.log.error({ err: error, runId: held.chat.run.id }, 'turn of a text chat failed');
-      textChatTurns.inc({ result: 'failed' });
-      await settleFailure(deps, held, runLog);
-      throw failureOf(held, error);
-    });
-    if (result.ended !== null) {
-      noteEnd(deps, held.chat, runLog, { reason: result.ended, by: 'agent' });
-    }
-    await settleTurn(deps, held, runLog, result);
-    textChatTurns.inc({ result: 'answered' });
-  });
+/** How a chat ends that its agent does not end. */
+export interface ChatEnding {
+  reason: EndReason;
+  by: EndedBy;
 }
 
-async function converse(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  { plan, text, runLog }: { plan: ChatPlan; text: string | null; runLog: RunLog },
-): Promise<TurnResult> {
-  const { chat, signal } = held;
-  const { run } = chat;
-  const { initialContext } = withRunIds(run);
-  const events: DialogueInput[] = [];
-  // Also if the opening was interrupted.
-  if (chat.state === null)
-    events.push({ type: 'started', direction: run.callType, initialContext });
-  if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
-  const deadline = deadlineSignal(deps.clock, TURN_MS_MAX, 'text chat turn', signal);
-  try {
-    const turn = turnDeps(deps, held, plan, runLog);
-    return await runTurn(turn, stateOf(chat), events, deadline.signal);
-  } finally {
-    deadline.done();
+type Settled = Parameters<Store['textChats']['settle']>[2];
+
+export class TextChatWork {
+  readonly #deps: TextChatWorkDeps;
+
+  constructor(deps: TextChatWorkDeps) {
+    this.#deps = deps;
+  }
+
+  /** A turn: the caller's message, and everything that follows until the agent waits. A turn that fails does not
+   *  count, and the chat continues from the state before it. Throws TEXT_CHAT_TURN_FAILED, GATEWAY_DRAINING,
+   *  STORE_UNAVAILABLE. */
+  answer(held: LeasedChat, plan: ChatPlan, text: string | null): Promise<void> {
+    return this.#leased(held, (work) => work.answer(plan, text));
+  }
+
+  /** An end from outside: values are extracted, then the chat is completed. `plan` is undefined for a definition
+   *  that cannot run any more. Throws STORE_UNAVAILABLE. */
+  end(held: LeasedChat, plan: ChatPlan | undefined, how: ChatEnding): Promise<void> {
+    return this.#leased(held, (work) => work.end(plan, how));
+  }
+
+  /** The events after `toSeq` no longer count, nor do the turns after `turnId`; null discards nothing. */
+  rewind(held: LeasedChat, to: { turnId: string; toSeq: number } | null): Promise<void> {
+    return this.#leased(held, (work) => work.rewind(to));
+  }
+
+  /** Abandons work that another process has left unfinished. False if another process was first. */
+  abandon(chat: TextChat): Promise<boolean> {
+    const { events, store, clock, log } = this.#deps;
+    const { run, revision, eventSeq } = chat;
+    return this.#logged(chat, async (runLog) => {
+      if (lastSeq(runLog) > eventSeq) forget(runLog, eventSeq, sinceStart(clock, run));
+      await events.flush();
+      const isOurs = await store.textChats.release(run.id, revision, lastSeq(runLog));
+      if (isOurs) log.warn({ runId: run.id }, 'text chat was left in the middle of a turn');
+      return isOurs;
+    });
+  }
+
+  /** Stores outcome, transcript and state of a chat that has ended. May be repeated. */
+  async finish({ run }: TextChat): Promise<void> {
+    await this.#deps.closing.finish(run, { reason: 'user_hangup' });
+    await this.#deps.store.textChats.close(run.id);
+  }
+
+  #leased(held: LeasedChat, perform: (work: LeasedWork) => Promise<void>): Promise<void> {
+    return this.#logged(held.chat, (runLog) => perform(new LeasedWork(this.#deps, held, runLog)));
+  }
+
+  async #logged<T>({ run }: TextChat, work: (runLog: RunLog) => Promise<T>): Promise<T> {
+    const runLog = await this.#deps.events.open(run.id);
+    try {
+      return await work(runLog);
+    } finally {
+      // Another process may take the next turn.
+      this.#deps.events.release(run.id);
+    }
   }
 }
 
-function failureOf({ signal }: LeasedChat, error: unknown): GatewayError {
-  if (signal.aborted) return new GatewayError('GATEWAY_DRAINING');
-  if (codeOf(error) === 'TEXT_CHAT_TURN_FAILED') return error as GatewayError; // By its code.
-  const reason = error instanceof GatewayError ? error.message : 'unexpected error';
-  return new GatewayError('TEXT_CHAT_TURN_FAILED', { reason }, error);
-}
+/** One piece of work: its lease and the run's open log. */
+class LeasedWork {
+  readonly #deps: TextChatWorkDeps;
+  readonly #held: LeasedChat;
+  readonly #runLog: RunLog;
 
-/** An end from outside: values are extracted, then the chat is completed. `plan` is undefined for a definition
- *  that cannot run any more. Throws STORE_UNAVAILABLE. */
-export function endChat(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  plan: ChatPlan | undefined,
-  how: { reason: EndReason; by: EndedBy },
-): Promise<void> {
-  const { chat, signal } = held;
-  return logged(deps, chat, async (runLog) => {
+  constructor(deps: TextChatWorkDeps, held: LeasedChat, runLog: RunLog) {
+    this.#deps = deps;
+    this.#held = held;
+    this.#runLog = runLog;
+  }
+
+  get #chat(): TextChat {
+    return this.#held.chat;
+  }
+
+  async answer(plan: ChatPlan, text: string | null): Promise<void> {
+    const result = await this.#converse(plan, text).catch(async (error) => {
+      this.#deps.log.error({ err: error, runId: this.#chat.run.id }, 'turn of a text chat failed');
+      textChatTurns.inc({ result: 'failed' });
+      await this.#settleFailure();
+      throw this.#failureOf(error);
+    });
+    if (result.ended !== null) this.#noteEnd({ reason: result.ended, by: 'agent' });
+    await this.#settleTurn(result);
+    textChatTurns.inc({ result: 'answered' });
+  }
+
+  async end(plan: ChatPlan | undefined, how: ChatEnding): Promise<void> {
+    const { signal, chat } = this.#held;
     if (plan !== undefined) {
-      const turn = turnDeps(deps, held, plan, runLog);
       const ending: DialogueInput = { type: 'ending', reason: how.reason };
-      await runTurn(turn, stateOf(chat), [ending], signal).catch((error: unknown) => {
-        deps.log.error(
-          { err: error, runId: chat.run.id },
-          'text chat ended without its last values',
-        );
+      const turn = runTurn(this.#turnDeps(plan), stateOf(chat), [ending], signal);
+      await turn.catch((error: unknown) => {
+        const { log } = this.#deps;
+        log.error({ err: error, runId: chat.run.id }, 'text chat ended without its last values');
       });
     }
-    noteEnd(deps, chat, runLog, how);
-    await settle(deps, held, runLog, { status: 'completed' });
-  });
-}
+    this.#noteEnd(how);
+    await this.#settle({ status: 'completed' });
+  }
 
-/** The events after `toSeq` no longer count, nor do the turns after `turnId`; null discards nothing. */
-export function rewindChat(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  to: { turnId: string; toSeq: number } | null,
-): Promise<void> {
-  return logged(deps, held.chat, async (runLog) => {
-    if (to !== null) forget(deps, held.chat, runLog, to.toSeq);
+  async rewind(to: { turnId: string; toSeq: number } | null): Promise<void> {
+    if (to !== null) this.#forget(to.toSeq);
     const status = to === null ? 'idle' : 'rewound';
-    await settle(deps, held, runLog, { status, rewindTo: to?.turnId ?? null });
-  });
-}
+    await this.#settle({ status, rewindTo: to?.turnId ?? null });
+  }
 
-/** Abandons work that another process has left unfinished. False if another process was first. */
-export async function abandonChat(deps: TextChatDeps, chat: TextChat): Promise<boolean> {
-  return logged(deps, chat, async (runLog) => {
-    if (lastSeq(runLog) > chat.eventSeq) forget(deps, chat, runLog, chat.eventSeq);
-    await deps.events.flush();
-    const isOurs = await deps.store.textChats.release(chat.run.id, chat.revision, lastSeq(runLog));
-    if (isOurs) deps.log.warn({ runId: chat.run.id }, 'text chat was left in the middle of a turn');
-    return isOurs;
-  });
-}
+  async #converse(plan: ChatPlan, text: string | null): Promise<TurnResult> {
+    const { chat, signal } = this.#held;
+    const { run } = chat;
+    const { initialContext } = withRunIds(run);
+    const events: DialogueInput[] = [];
+    // Also if the opening was interrupted.
+    if (chat.state === null)
+      events.push({ type: 'started', direction: run.callType, initialContext });
+    if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
+    const deadline = deadlineSignal(this.#deps.clock, TURN_MS_MAX, 'text chat turn', signal);
+    try {
+      return await runTurn(this.#turnDeps(plan), stateOf(chat), events, deadline.signal);
+    } finally {
+      deadline.done();
+    }
+  }
 
-/** Stores outcome, transcript and state of a chat that has ended. May be repeated. */
-export async function finishChat(deps: TextChatDeps, { run }: TextChat): Promise<void> {
-  await deps.closing.finish(run, { reason: 'user_hangup' });
-  await deps.store.textChats.close(run.id);
-}
+  #turnDeps({ engine, llm }: ChatPlan): TurnDeps {
+    const { run } = this.#chat;
+    const { clock, http } = this.#deps;
+    const mediaMs = (): number => sinceStart(clock, run);
+    const note = (body: CallEventBody): void => {
+      if (clock.now() >= this.#held.until) throw this.#lost();
+      this.#runLog.append(body, mediaMs());
+    };
+    const log = this.#deps.log.child({ runId: run.id });
+    return { run, engine, llm, clock, log, toolRequests: http, note, mediaMs };
+  }
 
-async function logged<T>(
-  deps: TextChatDeps,
-  chat: TextChat,
-  work: (runLog: RunLog) => Promise<T>,
-): Promise<T> {
-  const runLog = await deps.events.open(chat.run.id);
-  try {
-    return await work(runLog);
-  } finally {
-    // Another process may take the next turn.
-    deps.events.release(chat.run.id);
+  #failureOf(error: unknown): GatewayError {
+    if (this.#held.signal.aborted) return new GatewayError('GATEWAY_DRAINING');
+    if (codeOf(error) === 'TEXT_CHAT_TURN_FAILED') return error as GatewayError; // By its code.
+    const reason = error instanceof GatewayError ? error.message : 'unexpected error';
+    return new GatewayError('TEXT_CHAT_TURN_FAILED', { reason }, error);
+  }
+
+  async #settleFailure(): Promise<void> {
+    if (this.#deps.clock.now() >= this.#held.until) throw this.#lost();
+    const { eventSeq } = this.#chat;
+    if (lastSeq(this.#runLog) > eventSeq) this.#forget(eventSeq);
+    const turn = { status: 'failed' as const, assistantText: null, events: [], usage: {} };
+    await this.#settle({ status: 'error', turn });
+  }
+
+  #settleTurn({ state, said, ended }: TurnResult): Promise<void> {
+    const events = this.#runLog.events.filter(({ seq }) => seq > this.#chat.eventSeq);
+    const { initialContext: _, ...kept } = state;
+    return this.#settle({
+      status: ended === null ? 'idle' : 'completed',
+      turn: {
+        status: 'completed',
+        assistantText: said.length === 0 ? null : said.join('\n'),
+        events: itemsOf(events),
+        usage: usageOf(events),
+        state: kept,
+      },
+    });
+  }
+
+  /** Throws TEXT_CHAT_CONFLICT if the work was abandoned meanwhile. */
+  async #settle(settled: Pick<Settled, 'status' | 'turn' | 'rewindTo'>): Promise<void> {
+    const { revision, idleMs } = this.#held;
+    const { events, store } = this.#deps;
+    await events.flush();
+    const isSettled = await store.textChats.settle(this.#chat.run.id, revision, {
+      ...settled,
+      eventSeq: lastSeq(this.#runLog),
+      dueMs: settled.status === 'completed' ? FINISH_AGAIN_MS : idleMs,
+    });
+    if (!isSettled) throw this.#lost();
+  }
+
+  #noteEnd({ reason, by }: ChatEnding): void {
+    const { run, updatedAt } = this.#chat;
+    // The silence before the check is not part of the conversation.
+    const ms =
+      by === 'gateway'
+        ? updatedAt.getTime() - run.createdAt.getTime()
+        : sinceStart(this.#deps.clock, run);
+    this.#runLog.append({ type: 'call.ended', reason, by, durationS: ms / 1_000 }, ms);
+  }
+
+  #forget(toSeq: number): void {
+    forget(this.#runLog, toSeq, sinceStart(this.#deps.clock, this.#chat.run));
+  }
+
+  #lost(): GatewayError {
+    const { revision } = this.#held;
+    return new GatewayError('TEXT_CHAT_CONFLICT', { expected: revision, actual: revision + 1 });
   }
 }
 
-async function settleFailure(deps: TextChatDeps, held: LeasedChat, runLog: RunLog): Promise<void> {
-  if (deps.clock.now() >= held.until) throw lostTo(held);
-  if (lastSeq(runLog) > held.chat.eventSeq) forget(deps, held.chat, runLog, held.chat.eventSeq);
-  const turn = { status: 'failed' as const, assistantText: null, events: [], usage: {} };
-  await settle(deps, held, runLog, { status: 'error', turn });
-}
-
-function settleTurn(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  runLog: RunLog,
-  { state, said, ended }: TurnResult,
-): Promise<void> {
-  const events = runLog.events.filter(({ seq }) => seq > held.chat.eventSeq);
-  const { initialContext: _, ...kept } = state;
-  return settle(deps, held, runLog, {
-    status: ended === null ? 'idle' : 'completed',
-    turn: {
-      status: 'completed',
-      assistantText: said.length === 0 ? null : said.join('\n'),
-      events: itemsOf(events),
-      usage: usageOf(events),
-      state: kept,
-    },
-  });
-}
-
-/** Throws TEXT_CHAT_CONFLICT if the work was abandoned meanwhile. */
-async function settle(
-  deps: TextChatDeps,
-  held: LeasedChat,
-  runLog: RunLog,
-  settled: Pick<
-    Parameters<TextChatDeps['store']['textChats']['settle']>[2],
-    'status' | 'turn' | 'rewindTo'
-  >,
-): Promise<void> {
-  const { chat, revision, idleMs } = held;
-  await deps.events.flush();
-  const isSettled = await deps.store.textChats.settle(chat.run.id, revision, {
-    ...settled,
-    eventSeq: lastSeq(runLog),
-    dueMs: settled.status === 'completed' ? FINISH_AGAIN_MS : idleMs,
-  });
-  if (isSettled) return;
-  throw lostTo(held);
-}
-
-function lostTo({ revision }: LeasedChat): GatewayError {
-  return new GatewayError('TEXT_CHAT_CONFLICT', { expected: revision, actual: revision + 1 });
-}
-
-function turnDeps(deps: TextChatDeps, held: LeasedChat, plan: ChatPlan, runLog: RunLog) {
-  const { run } = held.chat;
-  const { engine, llm } = plan;
-  const { clock, http } = deps;
-  const mediaMs = (): number => sinceStart(deps, run);
-  const note = (body: CallEventBody): void => {
-    if (clock.now() >= held.until) throw lostTo(held);
-    runLog.append(body, mediaMs());
-  };
-  const log = deps.log.child({ runId: run.id });
-  return { run, engine, llm, clock, log, toolRequests: http, note, mediaMs };
-}
-
-function sinceStart({ clock }: Pick<TextChatDeps, 'clock'>, run: Run): number {
+function sinceStart(clock: Clock, run: Run): number {
   return Math.max(0, clock.now() - run.createdAt.getTime());
 }
 
-function noteEnd(
-  deps: TextChatDeps,
-  { run, updatedAt }: TextChat,
-  runLog: RunLog,
-  { reason, by }: { reason: EndReason; by: EndedBy },
-): void {
-  // The silence before the check is not part of the conversation.
-  const ms =
-    by === 'gateway' ? updatedAt.getTime() - run.createdAt.getTime() : sinceStart(deps, run);
-  runLog.append({ type: 'call.ended', reason, by, durationS: ms / 1_000 }, ms);
-}
-
-function forget(deps: TextChatDeps, { run }: TextChat, runLog: RunLog, toSeq: number): void {
-  runLog.append({ type: 'chat.rewound', toSeq }, sinceStart(deps, run));
+function forget(runLog: RunLog, toSeq: number, ms: number): void {
+  runLog.append({ type: 'chat.rewound', toSeq }, ms);
 }
 
 function lastSeq({ events }: RunLog): number {

@@ -3,23 +3,20 @@
 // Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { EndReason } from '../../model/end-reason.ts';
+import type { Log } from '../../log.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
 import type { ChatLease, DueTextChat, NewTurn, TextChat } from '../../store/runs/text-chat.ts';
-import type { EndedBy } from '../closing/run-closing.ts';
+import type { Store } from '../../store/store.ts';
 import { withoutReserved } from '../setup/call-context.ts';
 import { resolveTestAgent } from '../setup/resolve-agent.ts';
+import type { ChatPlan, ChatPlanner } from './chat-planner.ts';
 import type { NewTextChat, TextChatId, TextChatService } from './text-chat-service.ts';
 import {
-  abandonChat,
-  answerChat,
-  type ChatPlan,
-  endChat,
-  finishChat,
+  type ChatEnding,
   type LeasedChat,
-  planChat,
-  rewindChat,
-  type TextChatDeps,
+  type TextChatWork,
   TURN_MS_MAX,
 } from './text-chat-work.ts';
 
@@ -40,15 +37,24 @@ const SWEEP_SLOTS_PER_ORGANIZATION = 4;
 /** Attempts of a reader to repair a chat that others change meanwhile. */
 const READS_MAX = 3;
 
+export interface TextChatsDeps {
+  store: Pick<Store, 'textChats' | 'workflows' | 'runs'>;
+  planner: ChatPlanner;
+  work: TextChatWork;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
 export class TextChats implements TextChatService {
-  readonly #deps: TextChatDeps;
+  readonly #deps: TextChatsDeps;
   readonly #abort = new AbortController();
   readonly #sweep: ClaimLoop<DueTextChat>;
   /** Work in progress in this process, by the token of its lease. */
   readonly #works = new Map<string, Promise<unknown>>();
   #hasStopped = false;
 
-  constructor(deps: TextChatDeps) {
+  constructor(deps: TextChatsDeps) {
     this.#deps = deps;
     const { clock, random, log, store } = deps;
     this.#sweep = new ClaimLoop<DueTextChat>({
@@ -91,7 +97,7 @@ export class TextChats implements TextChatService {
       ...version.templateContextVariables,
       ...withoutReserved(wanted.initialContext),
     };
-    const plan = await planChat(this.#deps, { organizationId, initialContext }, version);
+    const plan = await this.#deps.planner.plan({ organizationId, initialContext }, version);
     const run = {
       organizationId,
       workflowId: workflow.id,
@@ -108,12 +114,12 @@ export class TextChats implements TextChatService {
     };
     return this.#work(plan.settings.text_chat_inactivity_timeout_seconds, async (hold) => {
       const chat = await store.textChats.create(run, this.#newTurn(null), hold);
-      await answerChat(this.#deps, this.#held(chat, chat.revision, hold), plan, null).catch(
-        (error: unknown) => {
+      await this.#deps.work
+        .answer(this.#held(chat, chat.revision, hold), plan, null)
+        .catch((error: unknown) => {
           // The chat can continue all the same: the next message gets the opening first.
           if (codeOf(error) !== 'TEXT_CHAT_TURN_FAILED') throw error;
-        },
-      );
+        });
       return this.#ended(chat.run.id);
     });
   }
@@ -128,7 +134,7 @@ export class TextChats implements TextChatService {
     refuseFull(chat, text);
     const plan = await this.#planOf(chat);
     return this.#take(chat, plan, this.#newTurn(text), async (held) => {
-      await answerChat(this.#deps, held, plan, text);
+      await this.#deps.work.answer(held, plan, text);
       return this.#ended(id.runId);
     });
   }
@@ -153,7 +159,7 @@ export class TextChats implements TextChatService {
     const to = turn === undefined ? null : { turnId: turn.id, toSeq: turn.eventSeq ?? 0 };
     const plan = await this.#planOf(chat).catch(noPlan);
     return this.#take(chat, plan, undefined, async (held) => {
-      await rewindChat(this.#deps, held, to);
+      await this.#deps.work.rewind(held, to);
       return this.#read(id.runId);
     });
   }
@@ -162,7 +168,7 @@ export class TextChats implements TextChatService {
   async #lookAfter({ runId, revision }: DueTextChat): Promise<void> {
     const found = await this.#read(runId);
     if (found.status === 'completed') {
-      await finishChat(this.#deps, found);
+      await this.#deps.work.finish(found);
       return;
     }
     if (found.revision !== revision || (isPending(found) && !this.#isLost(found))) return;
@@ -175,10 +181,10 @@ export class TextChats implements TextChatService {
     );
   }
 
-  async #end(chat: TextChat, how: { reason: EndReason; by: EndedBy }): Promise<TextChat> {
+  async #end(chat: TextChat, how: ChatEnding): Promise<TextChat> {
     const plan = await this.#planOf(chat).catch(noPlan);
     return this.#take(chat, plan, undefined, async (held) => {
-      await endChat(this.#deps, held, plan, how);
+      await this.#deps.work.end(held, plan, how);
       return this.#ended(chat.run.id);
     });
   }
@@ -204,7 +210,7 @@ export class TextChats implements TextChatService {
     for (let reads = 1; ; reads += 1) {
       const chat = await read();
       if (!isPending(chat) || !this.#isLost(chat) || reads > READS_MAX) return chat;
-      await abandonChat(this.#deps, chat);
+      await this.#deps.work.abandon(chat);
     }
   }
 
@@ -229,7 +235,7 @@ export class TextChats implements TextChatService {
   async #planOf({ run }: TextChat): Promise<ChatPlan> {
     const version = await this.#deps.store.workflows.version(run.workflowId, run.definitionId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-    return planChat(this.#deps, run, version);
+    return this.#deps.planner.plan(run, version);
   }
 
   /** Claims the chat for `work`. Throws TEXT_CHAT_CONFLICT if another request was first. */
@@ -278,7 +284,7 @@ export class TextChats implements TextChatService {
     const chat = await this.#read(runId);
     if (chat.status !== 'completed') return chat;
     try {
-      await finishChat(this.#deps, chat);
+      await this.#deps.work.finish(chat);
     } catch (error) {
       this.#deps.log.error({ err: error, runId }, 'end of a text chat not carried out yet');
     }

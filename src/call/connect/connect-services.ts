@@ -1,6 +1,7 @@
 // The services that connect calls with their media, for the folders that start and end calls.
 
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
+import type { AnsweredCalls } from './answered-calls.ts';
 import type { CallActions } from './call-actions.ts';
 import type { CallConfirmation } from './call-confirmation.ts';
 import type { CallPreparation } from './call-preparation.ts';
@@ -14,6 +15,7 @@ export interface ConnectServices {
   registry: CallRegistry;
   watchdog: MediaWatchdog;
   preparation: CallPreparation;
+  answered: AnsweredCalls;
   actions: CallActions;
   verifier: WebhookVerifier;
   confirmation: CallConfirmation;

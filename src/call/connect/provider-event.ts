@@ -43,8 +43,8 @@ export interface ProviderEventsDeps {
   store: Pick<Store, 'runs' | 'telephony'>;
   providers: { byName(name: ProviderName): TelephonyProvider | undefined };
   events: EventLog;
-  verifier: WebhookVerifier;
-  confirmation: CallConfirmation;
+  /** What shows that a webhook is true: its signature, or the provider's own answer. */
+  proof: { verifier: WebhookVerifier; confirmation: CallConfirmation };
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   clock: Clock;
@@ -64,7 +64,8 @@ export class ProviderEvents {
 
   constructor(deps: ProviderEventsDeps) {
     this.#deps = deps;
-    const { store, confirmation, clock, log } = deps;
+    const { store, proof, clock, log } = deps;
+    const { confirmation } = proof;
     this.#reports = new UnprovenReports({
       ...{ store, confirmation, clock, log },
       onStatus: (call, step) => this.takeStatus(call, step),
@@ -98,9 +99,9 @@ export class ProviderEvents {
     request: ProviderRequest,
   ): Promise<ProviderCall | 'unproven' | undefined> {
     const { webhook, name } = provider;
-    const { store, verifier } = this.#deps;
+    const { store, proof } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
-      verifier.isSigned(provider, request, credentials);
+      proof.verifier.isSigned(provider, request, credentials);
     // The same look-ups for every id, so that they take as long.
     const run = await store.runs.find(runId);
     const { organizationId, configurationId } = { ...NO_RUN, ...run };
@@ -111,7 +112,7 @@ export class ProviderEvents {
     const account = webhook.accountOf(request);
     const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
     if (run !== undefined && configuration?.provider === name && isSigned(configuration)) {
-      await verifier.refuseReplay(provider, request);
+      await proof.verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }
     return ofAccount.some(isSigned) ? undefined : 'unproven';
@@ -143,12 +144,12 @@ export class ProviderEvents {
   ): Promise<string | undefined> {
     const provider = this.#hosted(name);
     if (provider === undefined) return undefined;
-    const { store, verifier } = this.#deps;
+    const { store, proof } = this.#deps;
     const { webhook } = provider;
     const ofAccount = await store.telephony.listOfAccount(name, webhook.accountOf(request) ?? '');
     const isReport = webhook.isReport?.(request) === true;
     const senders = ofAccount.filter(
-      ({ credentials }) => isReport || verifier.isSigned(provider, request, credentials),
+      ({ credentials }) => isReport || proof.verifier.isSigned(provider, request, credentials),
     );
     if (senders.length === 0 && !isReport) throw new GatewayError('WEBHOOK_SIGNATURE');
     const event = webhook.parse(request);
@@ -202,7 +203,7 @@ export class ProviderEvents {
     const event = webhook.parse(request);
     if (capabilities.webhookProof === 'full' || event.kind === 'other') return event;
     if (event.kind !== 'status') return undefined;
-    return this.#deps.confirmation.confirmed(call, event);
+    return this.#deps.proof.confirmation.confirmed(call, event);
   }
 
   /** Handles a status of a call, from a webhook or from a PBX. */

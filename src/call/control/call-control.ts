@@ -1,7 +1,6 @@
 // Call control: the entry to the call folders for the API and the media server, and draining before a stop.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -10,17 +9,15 @@ import type { ProviderRequest, WebhookReply } from '../../telephony/provider/pro
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
 import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
 import type { TextChats } from '../chat/text-chat.ts';
-import { GATEWAY_STOPPED, type UnconnectedCall } from '../closing/unconnected-calls.ts';
-import type { ProviderCall } from '../connect/call-confirmation.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { InboundWebhooks } from '../inbound/inbound-webhook.ts';
-import type { EventLog } from '../log/event-log.ts';
 import type { CampaignCalls } from '../outbound/campaign-calls.ts';
 import type { IdempotentStarts } from '../outbound/idempotent-starts.ts';
 import type { PbxConnections } from '../pbx/pbx-connections.ts';
 import type { CallIntake } from './call-intake.ts';
 import type { HangUpRequests } from './hang-up.ts';
-import { type DigitsDeps, type DigitsWanted, sendDigits } from './send-digits.ts';
+import type { RemainingCalls } from './remaining-calls.ts';
+import type { DigitRequests, DigitsWanted } from './send-digits.ts';
 
 /** No run has this id. */
 const NO_RUN = '0';
@@ -29,12 +26,11 @@ export interface CallControlDeps {
   intake: CallIntake;
   connect: ConnectServices;
   /** Requests of clients. */
-  clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitsDeps };
+  clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitRequests };
   inbound: InboundWebhooks;
   /** Background jobs and other parts. */
   services: { campaignCalls: CampaignCalls; textChats: TextChats; pbxLines: PbxConnections };
-  events: EventLog;
-  log: Log;
+  remaining: RemainingCalls;
 }
 
 export class CallControl implements CallService {
@@ -49,7 +45,6 @@ export class CallControl implements CallService {
     this.campaignCalls = campaignCalls;
     this.textChats = textChats;
     this.pbxLines = pbxLines;
-    deps.events.onTaken = (runIds) => this.#endTaken(runIds);
   }
 
   get activeCalls(): number {
@@ -85,7 +80,7 @@ export class CallControl implements CallService {
   }
 
   sendDigits(wanted: DigitsWanted): Promise<void> {
-    return sendDigits(this.#deps.clients.digits, wanted);
+    return this.#deps.clients.digits.send(wanted);
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
@@ -99,13 +94,13 @@ export class CallControl implements CallService {
     const { providerEvents } = this.#deps.connect;
     const verified = await providerEvents.verify(name, runId, request);
     if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
-    return this.#connect(await providerEvents.withCallId(verified, request));
+    return this.#deps.connect.answered.connect(await providerEvents.withCallId(verified, request));
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const { providerEvents } = this.#deps.connect;
     const { reply, toConnect } = await providerEvents.take({ name, runId, request });
-    return toConnect === undefined ? reply : this.#connect(toConnect);
+    return toConnect === undefined ? reply : this.#deps.connect.answered.connect(toConnect);
   }
 
   async accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
@@ -114,76 +109,24 @@ export class CallControl implements CallService {
     return this.event(name, runId ?? NO_RUN, request);
   }
 
-  /** Connects an answered call that we placed to its media. */
-  async #connect({ call, callId }: { call: ProviderCall; callId: string }): Promise<WebhookReply> {
-    const { watchdog, preparation, actions } = this.#deps.connect;
-    const { run, provider, configuration } = call;
-    const { credentials } = configuration;
-    const refuse = () => actions.perform(provider.webhook.reject('error', callId), credentials);
-    if (run.state !== 'initialized') return refuse();
-    watchdog.answered(call);
-    try {
-      return await preparation.answer(call, callId);
-    } catch (error) {
-      this.#deps.log.error({ err: error, runId: run.id }, 'call not answered');
-      return refuse();
-    }
-  }
-
   /** A media socket asks for admission (transport's `authorize`). */
   admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<MediaAdmission> {
     return this.#deps.connect.admissions.admit(path, headers);
   }
 
   /** Others may have taken calls of this process, which seemed dead to them. Never rejects. */
-  async endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
-    const { connect, log } = this.#deps;
-    const { registry } = connect;
-    const ids = [
-      ...registry.sessions().map(({ plan }) => plan.run.id),
-      ...registry.unconnected().map(({ run }) => run.id),
-    ];
-    try {
-      this.#endTaken(await store.runs.taken(ids));
-    } catch (error) {
-      log.error({ err: error }, 'calls that others have taken not looked up');
-    }
-  }
-
-  /** The run is closed by who took it; the call ends here as well. */
-  #endTaken(runIds: readonly string[]): void {
-    const { connect, log } = this.#deps;
-    for (const runId of runIds) {
-      const session = connect.registry.session(runId);
-      connect.registry.removeUnconnected(runId);
-      if (session === undefined) continue;
-      log.warn({ runId }, 'another process has taken this call, which ends here');
-      void session.end('unexpected_error', 'gateway');
-    }
+  endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
+    return this.#deps.remaining.endTakenCalls(store);
   }
 
   /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */
   async drain(limitMs: number): Promise<void> {
-    const { intake, connect, events } = this.#deps;
+    const { intake, remaining } = this.#deps;
     await intake.drain(limitMs);
-    const left = connect.registry.sessions();
-    await Promise.all([
-      ...left.map((session) => session.end('system_cancelled', 'gateway')),
-      ...connect.registry.unconnected().map((call) => this.#giveUp(call)),
-    ]);
+    await remaining.endAll();
     await this.pbxLines.stop();
     await this.textChats.stop();
     intake.stop();
-    await events.flush();
-  }
-
-  /** Never rejects. */
-  async #giveUp(call: UnconnectedCall): Promise<void> {
-    const { connect, log } = this.#deps;
-    try {
-      await connect.unconnected.abandon(call, GATEWAY_STOPPED);
-    } catch (error) {
-      log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
-    }
+    await remaining.flush();
   }
 }

@@ -5,12 +5,12 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
-import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { Line, ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 
 const SEND_MS_MAX = 5_000;
 
-export interface DigitsDeps {
+export interface DigitRequestsDeps {
   store: Pick<Store, 'runs'>;
   registry: Pick<CallRegistry, 'session'>;
   hangUps: Pick<ProviderHangUp, 'lineOf'>;
@@ -24,32 +24,43 @@ export interface DigitsWanted {
   digits: string;
 }
 
-/** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
- *  codes. */
-export async function sendDigits(
-  deps: DigitsDeps,
-  { organizationId, runId, digits }: DigitsWanted,
-): Promise<void> {
-  const run = await deps.store.runs.get(organizationId, runId);
-  if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
-  if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
-  const line = await deps.hangUps.lineOf(run);
-  if (line === undefined || run.providerCallId === null)
-    throw new GatewayError('CALL_OUT_OF_REACH');
-  const { provider, configuration } = line;
-  if (provider.capabilities.digitsOut === 'tones') {
-    const session = deps.registry.session(runId);
+export class DigitRequests {
+  readonly #deps: DigitRequestsDeps;
+
+  constructor(deps: DigitRequestsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
+   *  codes. */
+  async send({ organizationId, runId, digits }: DigitsWanted): Promise<void> {
+    const { store, hangUps } = this.#deps;
+    const run = await store.runs.get(organizationId, runId);
+    if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
+    const line = await hangUps.lineOf(run);
+    if (line === undefined || run.providerCallId === null)
+      throw new GatewayError('CALL_OUT_OF_REACH');
+    if (line.provider.capabilities.digitsOut === 'tones') this.#sendTones(runId, digits, line);
+    else await this.#request(run.providerCallId, digits, line);
+  }
+
+  #sendTones(runId: string, digits: string, { provider }: Line): void {
+    const session = this.#deps.registry.session(runId);
     if (session === undefined) {
       throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
     }
     session.press(digits);
-    return;
   }
-  const deadline = deadlineSignal(deps.clock, SEND_MS_MAX, 'send digits');
-  try {
-    const { credentials } = configuration;
-    await provider.control.sendDigits?.(credentials, run.providerCallId, digits, deadline.signal);
-  } finally {
-    deadline.done();
+
+  async #request(callId: string, digits: string, line: Line): Promise<void> {
+    const deadline = deadlineSignal(this.#deps.clock, SEND_MS_MAX, 'send digits');
+    try {
+      const { provider, configuration } = line;
+      const { credentials } = configuration;
+      await provider.control.sendDigits?.(credentials, callId, digits, deadline.signal);
+    } finally {
+      deadline.done();
+    }
   }
 }

@@ -2,7 +2,6 @@
 // once; after an unclear answer the provider is asked, and the dial is never repeated.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
 import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
 import type { ClaimedAttempt } from '../../store/campaigns/dial-attempts.ts';
@@ -16,8 +15,9 @@ import {
   callerOf,
   REFUSALS,
 } from './campaign-plans.ts';
-import type { DialRequestOfRun, ProviderDial } from './dial.ts';
+import type { ProviderDial } from './dial.ts';
 import type { DialPace } from './dial-pace.ts';
+import type { DialRequestOfRun } from './dial-record.ts';
 
 /** `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was not reached,
  *  certainly nothing was placed. `in-doubt`: it failed, and the phone may ring. `refused`: by the provider, the
@@ -52,7 +52,6 @@ export interface CampaignCallsDeps {
   connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'unconnected'>;
   /** Whether this process accepts one more call. */
   takesCalls: () => boolean;
-  log: Log;
 }
 
 export class CampaignCalls extends CampaignPlans {
@@ -78,7 +77,7 @@ export class CampaignCalls extends CampaignPlans {
   /** The run is this process's from then on. A doubt is stored here: the process that asked may be dead by then,
    *  and the next one would dial again. Throws STORE_UNAVAILABLE before anything is sent. */
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
-    const { store, plans, pace, log } = this.#deps;
+    const { store, plans, pace } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
     if (!this.takesCalls) return 'put-off';
     await store.runs.adopt(runId);
@@ -89,7 +88,7 @@ export class CampaignCalls extends CampaignPlans {
     const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
       await store.contacts.doubt(attemptId).catch((error: unknown) => {
-        log.error({ err: error, attemptId }, 'doubt about a dial not stored');
+        plans.log.error({ err: error, attemptId }, 'doubt about a dial not stored');
       });
     }
     return placed;
@@ -104,7 +103,7 @@ export class CampaignCalls extends CampaignPlans {
     const { dial, connect } = this.#deps;
     connect.watchdog.dialled(call);
     try {
-      await dial.noteDialled(run, await dial.send(placement));
+      await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
       return this.#unplaced(call, placement, error);
     }
@@ -117,7 +116,7 @@ export class CampaignCalls extends CampaignPlans {
     placement: DialRequestOfRun,
     error: unknown,
   ): Promise<Exclude<Placed, 'placed'>> {
-    const { dial, connect, log } = this.#deps;
+    const { dial, connect, plans } = this.#deps;
     const { id: runId } = placement.run;
     const code = codeOf(error) ?? 'UNEXPECTED';
     callsRefused.inc({ code });
@@ -125,10 +124,10 @@ export class CampaignCalls extends CampaignPlans {
       connect.registry.removeUnconnected(runId);
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
-    log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
+    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
     if (!REFUSALS.has(code)) {
       // The run stays open: if the call is answered, the agent talks.
-      await dial.noteDoubt(placement, { code, message: messageOf(error) });
+      await dial.record.doubt(placement, { code, message: messageOf(error) });
       return 'in-doubt';
     }
     await this.#noteCreated(placement);
@@ -139,9 +138,9 @@ export class CampaignCalls extends CampaignPlans {
   /** An unavailable store must not turn a ringing call into a failure. */
   async #noteCreated(placement: DialRequestOfRun): Promise<void> {
     try {
-      await this.#deps.dial.noteCreated(placement);
+      await this.#deps.dial.record.created(placement);
     } catch (error) {
-      this.#deps.log.error({ err: error, runId: placement.run.id }, 'call not in its log');
+      this.#deps.plans.log.error({ err: error, runId: placement.run.id }, 'call not in its log');
     }
   }
 }

@@ -15,7 +15,7 @@ import type { NewRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
 import type { Line, ProviderHangUp } from '../closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import { noteDialled } from './dial.ts';
+import type { DialRecord } from './dial-record.ts';
 import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
@@ -34,6 +34,7 @@ export interface CampaignRoute extends OutboundTrunk {
 export interface CampaignPlanDeps {
   store: Pick<Store, 'workflows' | 'runs'>;
   routes: OutboundRoutes;
+  record: DialRecord;
   hangUps: ProviderHangUp;
   clock: Clock;
   log: Log;
@@ -111,7 +112,7 @@ export class CampaignPlans {
       providerCallId === null ? await this.#find(run, line) : { callId: providerCallId };
     if (typeof found === 'string') return found;
     const { callId } = found;
-    if (providerCallId === null) await noteDialled(this.#deps, run, { callId, metadata: {} });
+    if (providerCallId === null) await this.#deps.record.dialled(run, { callId, metadata: {} });
     if (run.state !== 'completed') return 'there';
     const { provider, configuration } = line;
     const snapshot = await this.#asking('look up the call', (signal) =>

@@ -6,7 +6,8 @@ import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
-import type { DialRequestOfRun, ProviderDial } from './dial.ts';
+import type { ProviderDial } from './dial.ts';
+import type { DialRequestOfRun } from './dial-record.ts';
 
 export interface RunDiallerDeps {
   store: Pick<Store, 'runs'>;
@@ -31,8 +32,8 @@ export class RunDialler {
     const call = { run, configuration, provider };
     connect.watchdog.dialled(call);
     try {
-      await dial.noteCreated(placement);
-      await dial.noteDialled(run, await dial.send(placement));
+      await dial.record.created(placement);
+      await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
       if (await this.#hasBegun(run)) return;
       callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });

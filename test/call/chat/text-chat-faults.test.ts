@@ -2,7 +2,7 @@
 // kill. Source: contract §11.1, §8.3.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TextChats } from '../../../src/call/chat/text-chat.ts';
+import { textChatsOf } from '../../../src/app/call-parts.ts';
 import { TURN_MS_MAX } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
@@ -160,7 +160,7 @@ describe('a chat that was killed in the middle of a turn', () => {
       runs: { ...at.store.runs, patch: () => Promise.reject(new Error()) },
     };
     const closing = new RunClosing({ ...harness.deps, store, files: at.store.files });
-    const dying = new TextChats({ ...harness.deps, store, closing });
+    const dying = textChatsOf({ ...harness.deps, store, closing });
     const done = await dying.end(harness.idOf(chat), null);
     expect([done.status, done.run.state]).toEqual(['completed', 'running']);
     at.clock.advance(60_000);

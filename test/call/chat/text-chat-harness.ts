@@ -1,9 +1,9 @@
 // Conversations in writing on a test bench: the store is the real one, time and the model are the test's.
 
 import { expect, vi } from 'vitest';
-import { TextChats } from '../../../src/call/chat/text-chat.ts';
+import { type TextChatParts, textChatsOf } from '../../../src/app/call-parts.ts';
+import type { TextChats } from '../../../src/call/chat/text-chat.ts';
 import type { TextChatId } from '../../../src/call/chat/text-chat-service.ts';
-import type { TextChatDeps } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
@@ -17,7 +17,7 @@ import type { TestStore } from '../../store/engines.ts';
 
 export class ChatHarness {
   readonly at: TestStore;
-  readonly deps: TextChatDeps;
+  readonly deps: TextChatParts;
   chats: TextChats;
   completed = 0;
   workflowId = '';
@@ -43,7 +43,7 @@ export class ChatHarness {
     this.deps.closing.onCompleted = () => {
       this.completed += 1;
     };
-    this.chats = new TextChats(this.deps);
+    this.chats = textChatsOf(this.deps);
   }
 
   async prepare(definition: WorkflowDefinition, settings = {}, variables = {}): Promise<this> {
@@ -86,12 +86,12 @@ export class ChatHarness {
     return this.chats.get(this.idOf(chat));
   }
 
-  /** Another process after a kill of this one: what was under way is known to nobody. */
+  /** Another process after a kill of this one: what was under way is lost. */
   restart(): void {
     const { clock, log, store } = this.at;
     const events = new EventLog({ sink: store.runs, clock, log });
     const closing = new RunClosing({ ...this.deps, files: this.at.store.files, clock, events });
-    this.chats = new TextChats({ ...this.deps, clock, events, closing });
+    this.chats = textChatsOf({ ...this.deps, clock, events, closing });
   }
 
   async transcript({ run }: TextChat): Promise<string[]> {

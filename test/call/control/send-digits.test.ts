@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CallParts, withClosing } from '../../../src/app/call-parts.ts';
 import { DtmfDetector } from '../../../src/audio/tones/dtmf-detector.ts';
-import { sendDigits } from '../../../src/call/control/send-digits.ts';
+import { DigitRequests } from '../../../src/call/control/send-digits.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
@@ -34,12 +34,14 @@ function taking(harness: CallHarness, pressed: Pressed[]) {
   return withClosing({ ...harness.deps, providers: providersOf(all) });
 }
 
-const nobody = { session: () => undefined };
+const noCalls = { session: () => undefined };
 const press = (deps: CallParts, organizationId: string, runId: string) =>
-  sendDigits({ ...deps, registry: nobody }, { organizationId, runId, digits: '12#' }).then(
-    () => 'pressed',
-    (error: unknown) => codeOf(error) ?? String(error),
-  );
+  new DigitRequests({ ...deps, registry: noCalls })
+    .send({ organizationId, runId, digits: '12#' })
+    .then(
+      () => 'pressed',
+      (error: unknown) => codeOf(error) ?? String(error),
+    );
 
 describe('keys for the far end', () => {
   it('are pressed at the provider in a call that talks', async () => {

@@ -1,0 +1,66 @@
+// Plans a text chat: its engine with graph, tools and clips, and its language model.
+
+import type { Log } from '../../log.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workflow.ts';
+import type { LanguageModel } from '../../speech/llm/llm.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { linesFor } from '../../workflow/engine/language-lines.ts';
+import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
+import { parseGraph } from '../../workflow/graph/graph.ts';
+import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
+import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
+import { policyOf, turnSettingsOf } from '../setup/call-plan.ts';
+import type { LanguageModelSource } from '../setup/call-services.ts';
+import { planTools } from '../setup/plan-tools.ts';
+
+export interface ChatPlannerDeps {
+  store: Pick<Store, 'tools' | 'clips'>;
+  models: LanguageModelSource;
+  clock: Clock;
+  log: Log;
+}
+
+export interface ChatPlan {
+  engine: DialogueEngine;
+  settings: WorkflowConfigurations;
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
+}
+
+export class ChatPlanner {
+  readonly #deps: ChatPlannerDeps;
+
+  constructor(deps: ChatPlannerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws WORKFLOW_INVALID. */
+  async plan(
+    of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
+    version: WorkflowVersion,
+  ): Promise<ChatPlan> {
+    const { models, store } = this.#deps;
+    const { configurations, definition } = version;
+    const { organizationId, initialContext } = of;
+    const settings = turnSettingsOf(configurations);
+    const graph = parseGraph(definition);
+    const llm = await models.languageModelOf({ organizationId, configurations });
+    const policy = policyOf({ llm });
+    const tools = policy === 'model' ? await planTools(this.#deps, of, definition) : NO_TOOLS;
+    // Clips are replaced by their texts.
+    const refs = [...clipRefsOf(definition, initialContext), ...toolClipRefs(tools)];
+    const rows = refs.length === 0 ? [] : await store.clips.find(organizationId, refs);
+    const engine = createEngine({
+      graph,
+      policy,
+      tools,
+      settings,
+      lines: linesFor(settings.agent_language),
+      clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
+    });
+    return { engine, settings, llm };
+  }
+}

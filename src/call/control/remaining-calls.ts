@@ -1,0 +1,74 @@
+// Ends calls that this process may not or cannot hold any longer: all that are left when it stops, and those that
+// another process has taken because this one seemed dead.
+
+import type { Log } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+import { GATEWAY_STOPPED, type UnconnectedCall } from '../closing/unconnected-calls.ts';
+import type { ConnectServices } from '../connect/connect-services.ts';
+import type { EventLog } from '../log/event-log.ts';
+
+export interface RemainingCallsDeps {
+  connect: Pick<ConnectServices, 'registry' | 'unconnected'>;
+  events: EventLog;
+  log: Log;
+}
+
+export class RemainingCalls {
+  readonly #deps: RemainingCallsDeps;
+
+  constructor(deps: RemainingCallsDeps) {
+    this.#deps = deps;
+    deps.events.onTaken = (runIds) => this.#endTaken(runIds);
+  }
+
+  /** Ends every call of this process, those that still ring included. Never rejects. */
+  async endAll(): Promise<void> {
+    const { registry } = this.#deps.connect;
+    await Promise.all([
+      ...registry.sessions().map((session) => session.end('system_cancelled', 'gateway')),
+      ...registry.unconnected().map((call) => this.#giveUp(call)),
+    ]);
+  }
+
+  /** Stores the events of all calls. */
+  flush(): Promise<void> {
+    return this.#deps.events.flush();
+  }
+
+  /** Never rejects. */
+  async endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
+    const { connect, log } = this.#deps;
+    const { registry } = connect;
+    const ids = [
+      ...registry.sessions().map(({ plan }) => plan.run.id),
+      ...registry.unconnected().map(({ run }) => run.id),
+    ];
+    try {
+      this.#endTaken(await store.runs.taken(ids));
+    } catch (error) {
+      log.error({ err: error }, 'calls that others have taken not looked up');
+    }
+  }
+
+  /** The process that has taken the run closes it; the call ends here as well. */
+  #endTaken(runIds: readonly string[]): void {
+    const { connect, log } = this.#deps;
+    for (const runId of runIds) {
+      const session = connect.registry.session(runId);
+      connect.registry.removeUnconnected(runId);
+      if (session === undefined) continue;
+      log.warn({ runId }, 'another process has taken this call, which ends here');
+      void session.end('unexpected_error', 'gateway');
+    }
+  }
+
+  /** Never rejects. */
+  async #giveUp(call: UnconnectedCall): Promise<void> {
+    const { connect, log } = this.#deps;
+    try {
+      await connect.unconnected.abandon(call, GATEWAY_STOPPED);
+    } catch (error) {
+      log.error({ err: error, runId: call.run.id }, 'unconnected call not closed');
+    }
+  }
+}
