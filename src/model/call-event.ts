@@ -58,6 +58,9 @@ const body = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
   z.object({ type: z.literal('media.started'), codec: z.string(), rateHz: z.number() }),
+  /** The media's connection was lost, and came back. */
+  z.object({ type: z.literal('media.interrupted') }),
+  z.object({ type: z.literal('media.restored'), outageMs: z.number() }),
   z.object({
     type: z.literal('node.entered'),
     nodeId: z.string(),

@@ -5,7 +5,9 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { ServiceUsage } from '../speech/service/service-means.ts';
 import type { AnsweredBy } from './listen/answering-machine-detector.ts';
-import type { TurnEvent } from './turn/turn-event.ts';
+import type { DigitEntry } from './receive/digit-collector.ts';
+import type { Utterance } from './speak/utterance.ts';
+import type { CallerTurn, TurnEvent } from './turn/turn-event.ts';
 
 export interface UtteranceStart {
   utteranceId: number;
@@ -45,3 +47,30 @@ export type CallAudioEvent =
   | { type: 'recognizer-lost' }
   /** Our own code failed: the call must end. At most once; its handler must not throw. */
   | { type: 'broken'; error: unknown };
+
+/** `firstFrameAt`: monotonic milliseconds; `nowMs`: media time. */
+export function utteranceStart(
+  { id, interruptible, firstTextAt, firstAudioAt, startMs }: Utterance,
+  firstFrameAt: number,
+  nowMs: number,
+): UtteranceStart {
+  return {
+    utteranceId: id,
+    interruptible,
+    firstTextAt: firstTextAt ?? firstFrameAt,
+    firstAudioAt: firstAudioAt ?? firstFrameAt,
+    firstFrameAt,
+    mediaMs: startMs ?? nowMs,
+  };
+}
+
+/** `startAt`: monotonic milliseconds at the start of media time; `nowMs`: media time. */
+export function turnOfKeys(
+  { text, startMs, endMs }: DigitEntry,
+  startAt: number,
+  nowMs: number,
+): CallerTurn {
+  const now = startAt + nowMs;
+  const times = { startMs, endMs, lastSpeechAt: startAt + endMs, decidedAt: now, finalAt: now };
+  return { text, confidence: 1, source: 'dtmf', ...times };
+}

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
 import type { ExpectedInput } from '../model/expected-input.ts';
 import type { Clock } from '../std/clock.ts';
-import type { CallAudioEvent, UtteranceStart } from './call-audio-event.ts';
+import { type CallAudioEvent, turnOfKeys, utteranceStart } from './call-audio-event.ts';
 import type { CallAudioOptions, SpokenClip, UtteranceText } from './call-audio-options.ts';
 import { CallRecognizer } from './call-recognizer.ts';
 import { DeferredEvents } from './deferred-events.ts';
@@ -59,6 +59,7 @@ export class CallAudio {
   #heardMs = 0;
   #leftMs: number | undefined;
   #isListening = false;
+  #isSuspended = false;
   /** The current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
   /** Within a frame or a tick, whose events go out when all of it is done. */
@@ -227,6 +228,15 @@ export class CallAudio {
     this.#events.flush();
   }
 
+  /** While the parties cannot hear each other nothing is sent or recognised. Then the agent says what was interjected
+   *  meanwhile, and continues at the word that was cut. */
+  suspend(on: boolean): void {
+    this.#isSuspended = on;
+    if (on) this.#agent.playout.suspend(this.mediaMs);
+    else this.#agent.playout.unsuspend(this.mediaMs);
+    this.#events.flush();
+  }
+
   /** The caller's media have ended: closes, and returns the media time at which the caller left. */
   leave(): number {
     this.#leftMs ??= this.#stalls.endOfMedia(this.#heardMs, this.mediaMs);
@@ -261,7 +271,7 @@ export class CallAudio {
     framesIn.inc();
     this.#heardMs = atMs + FRAME_MS;
     this.#recorder?.caller(frame, atMs);
-    if (!this.#isListening) return;
+    if (!this.#isListening || this.#isSuspended) return;
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer.push(frame);
     this.#working = true;
@@ -300,11 +310,7 @@ export class CallAudio {
 
   #entry(entry: DigitEntry | undefined): void {
     if (entry === undefined) return;
-    const { text, startMs, endMs } = entry;
-    const now = this.#startAt + this.mediaMs;
-    const lastSpeechAt = this.#startAt + endMs;
-    const times = { startMs, endMs, lastSpeechAt, decidedAt: now, finalAt: now };
-    const turn = { text, confidence: 1, source: 'dtmf', ...times } as const;
+    const turn = turnOfKeys(entry, this.#startAt, this.mediaMs);
     this.#events.defer({ type: 'turn', turn });
   }
 
@@ -338,20 +344,11 @@ export class CallAudio {
   }
 
   #started(utterance: Utterance, nowMs: number): void {
-    const { id, interruptible, firstTextAt, firstAudioAt, startMs } = utterance;
-    if (id === TONES) {
+    if (utterance.id === TONES) {
       this.#inBandDtmf?.ignoreUntil(Number.POSITIVE_INFINITY);
       return;
     }
-    const firstFrameAt = this.#clock.monotonicMs();
-    const facts: UtteranceStart = {
-      utteranceId: id,
-      interruptible,
-      firstTextAt: firstTextAt ?? firstFrameAt,
-      firstAudioAt: firstAudioAt ?? firstFrameAt,
-      firstFrameAt,
-      mediaMs: startMs ?? nowMs,
-    };
+    const facts = utteranceStart(utterance, this.#clock.monotonicMs(), nowMs);
     this.#events.defer({ type: 'utterance-started', facts });
   }
 

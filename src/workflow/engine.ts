@@ -26,7 +26,7 @@ import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts'
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { rendered, type Step, say, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
-import { explainWait, waitLines } from './engine/waiting.ts';
+import { explainOutage, explainWait, waitLines } from './engine/waiting.ts';
 import type { Graph } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
@@ -156,6 +156,9 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
       break;
     case 'waiting':
       explainWait(step);
+      break;
+    case 'line-restored':
+      explainOutage(step);
       break;
     case 'keys-only':
       offerKeys(step, policy);

@@ -13,6 +13,8 @@ export type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: 
 /** Events that need a caller on the line. Others follow for seconds after one has left. */
 const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
   'media.started',
+  'media.interrupted',
+  'media.restored',
   'node.entered',
   'user.turn',
   'user.backchannel',

@@ -26,6 +26,8 @@ import type { CallPlan } from '../setup/call-plan.ts';
 import { onceFetched } from '../setup/pre-call-fetch.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
+import { limitDuration } from './call-duration.ts';
+import { CallSuspension } from './call-suspension.ts';
 import { CallTransfer } from './call-transfer.ts';
 import { closeSession } from './close-session.ts';
 import { InterimWords } from './interim-words.ts';
@@ -39,8 +41,6 @@ import { WaitLines } from './wait-lines.ts';
 const LEAVE_MS_MAX = 10_000;
 /** For the provider to report how an unanswered call ended, after its media are gone. */
 const VERDICT_MS_MAX = 3_000;
-/** A call this many times as long as its warning is too short to be warned of its end. */
-const WARNING_SHARE_MIN = 4;
 
 export interface SessionOptions {
   plan: CallPlan;
@@ -67,6 +67,7 @@ export class CallSession {
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueRunner;
   readonly #wait: WaitLines;
+  readonly #suspension: CallSuspension;
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
@@ -97,6 +98,7 @@ export class CallSession {
       clock: this.#clock,
       log: this.#log,
       audio: () => this.#audio,
+      isSuspended: () => this.#suspension.isSuspended,
       dialogue: () => this.#dialogue,
     });
     this.#dialogue = new DialogueRunner({
@@ -114,6 +116,12 @@ export class CallSession {
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
       busy: () => this.#busy(),
       onIdle: () => this.#dialogue.dispatch({ type: 'idle' }),
+    });
+    this.#suspension = new CallSuspension({
+      audio: () => this.#audio,
+      dispatch: (event) => this.#dialogue.dispatch(event),
+      note: (body) => this.#record.note(body),
+      onActivity: () => this.#idle.reset(),
     });
   }
 
@@ -222,6 +230,10 @@ export class CallSession {
       case 'unplayed':
         this.#audio?.unplayed(event.ms);
         break;
+      case 'interrupted':
+      case 'restored':
+        this.#suspension.take(event);
+        break;
       case 'closed':
         if (event.reason === 'ended') this.#left();
         else if (event.reason === 'fault') this.#fail(event.error, 'pipeline_error');
@@ -274,7 +286,10 @@ export class CallSession {
     const audio = this.#audio;
     if (audio === undefined) return; // It starts with its media.
     audio.listen();
-    this.#limitDuration();
+    limitDuration(plan, this.#timers, {
+      onEndingSoon: (text) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
+      onOver: () => this.#leave('call_duration_exceeded', 'gateway'),
+    });
     this.#idle.reset();
     const begin = (initialContext: Record<string, unknown>) => {
       audio.ring(false);
@@ -285,18 +300,6 @@ export class CallSession {
       audio.ring(true);
       this.#mute.follow(this.#dialogue.state);
     });
-  }
-
-  #limitDuration(): void {
-    const { settings, provider } = this.plan;
-    const { call_ending_warning_seconds: warningS, call_ending_warning_text: text } = settings;
-    const callS = Math.min(settings.max_call_duration, provider.capabilities.callS.max);
-    if (warningS > 0 && callS >= WARNING_SHARE_MIN * warningS) {
-      this.#timers.after((callS - warningS) * 1_000, () =>
-        this.#dialogue.dispatch({ type: 'ending-soon', text }),
-      );
-    }
-    this.#timers.after(callS * 1_000, () => this.#leave('call_duration_exceeded', 'gateway'));
   }
 
   #answeredBy(answeredBy: AnsweredBy): void {
@@ -338,8 +341,8 @@ export class CallSession {
   /** Whether silence is expected at the moment. */
   #busy(): boolean {
     const audio = this.#audio;
-    const { isAsking } = this.#dialogue;
-    return audio === undefined || audio.speaking || audio.callerSpeaking || isAsking;
+    if (audio === undefined || this.#suspension.isSuspended) return true;
+    return audio.speaking || audio.callerSpeaking || this.#dialogue.isAsking;
   }
 
   /** A fault in our own code ends this call, and only this one. */

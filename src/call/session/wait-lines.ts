@@ -15,6 +15,8 @@ export interface WaitLinesOptions {
   clock: Clock;
   log: Log;
   audio: () => CallAudio | undefined;
+  /** Whether the parties cannot hear each other. */
+  isSuspended: () => boolean;
   dialogue: () => Pick<DialogueRunner, 'isAsking' | 'state' | 'dispatch'>;
 }
 
@@ -60,7 +62,7 @@ export class WaitLines {
   /** A line is not rendered: the tone alone shows that the line is alive. */
   unsaid(utteranceId: number): void {
     const { audio, dialogue } = this.#options;
-    audio()?.hold(true);
+    if (this.#isOwed()) audio()?.hold(true);
     const unheard = { utteranceId, heardText: '', interrupted: true } as const;
     dialogue().dispatch({ type: 'utterance-finished', ...unheard });
   }
@@ -73,9 +75,8 @@ export class WaitLines {
   #isOwed(): boolean {
     const { state, isAsking } = this.#options.dialogue();
     const audio = this.#options.audio();
-    if (audio === undefined || (state.phase !== 'talking' && state.phase !== 'closing')) {
-      return false;
-    }
+    if (audio === undefined || this.#options.isSuspended()) return false;
+    if (state.phase !== 'talking' && state.phase !== 'closing') return false;
     if (audio.owesSpeech || audio.callerSpeaking) return true;
     // The other side of a transfer has its own sounds.
     return isAsking && transferUnderWay(state) === undefined;

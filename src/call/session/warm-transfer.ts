@@ -117,6 +117,10 @@ class Consultation {
       case 'unplayed':
         this.#audio?.unplayed(event.ms);
         break;
+      case 'interrupted':
+      case 'restored':
+        this.#audio?.suspend(event.type === 'interrupted');
+        break;
       case 'closed':
         if (event.reason === 'ended') this.#decline('their audio ended');
         else this.end(event.error);

@@ -9,24 +9,20 @@ import type { FrameWriter } from './frame-writer.ts';
 import { Interjection } from './interjection.ts';
 import { type FrameFacts, Playhead, type PlayheadPosition } from './playhead.ts';
 import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
+import { markOf, segmentOfMark } from './segment-marks.ts';
 import { SendAhead } from './send-ahead.ts';
-import { resultOf, type Segment, type Utterance, unsentSamples } from './utterance.ts';
+import { restartOf, resultOf, type Segment, type Utterance, unsentSamples } from './utterance.ts';
 
 /** Queued utterances. A call has two or three. */
 const QUEUE_MAX = 64;
 /** Sending pauses while the socket holds this much: about 30 frames of the provider with the largest messages. */
 const BUFFERED_BYTES_MAX = 16_384;
-/** A mark that does not return counts as returned this long after its audio should have been played. */
-const MARK_PATIENCE_MS = 1_500;
-const MARKLESS_PATIENCE_MS = 300;
 /** Fade-out of an interrupted word: long enough not to click, short enough to be heard as silence. */
 const FADE_FRAMES = 3;
 /** About 12 dB down. */
 const DUCKED = 0.25;
 /** Gathered after an underrun. */
 const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
-/** An utterance stopped within this time starts again from its begin. */
-const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 /** Ticks this late do not move the playing time: the far end has a buffer. */
 const SLACK_MS = FRAME_MS / 2;
 const LATE_MS = 2 * FRAME_MS; // Its tick, and the transit time.
@@ -56,6 +52,7 @@ export class Playout {
   #speechEndMs = 0;
   #generation = 1;
   #held = false;
+  #suspended = false;
   #ducked = false;
   #starved = false;
   /** There was more to send, and it was left for later. */
@@ -136,7 +133,7 @@ export class Playout {
 
   /** Sends the audio that is due and synthesised. */
   pump(nowMs: number): void {
-    if (this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
+    if (this.#suspended || this.#wire.bufferedBytes > BUFFERED_BYTES_MAX) return;
     if (!this.#held) this.#pumpSpeech(nowMs);
     this.#pumpPause(nowMs);
     this.#wire.flush();
@@ -180,10 +177,7 @@ export class Playout {
 
   /** The far end returned a mark. Marks from before a clear are ignored. */
   mark(name: string, nowMs: number): void {
-    const [generation, id, index] = name.split(':').map(Number);
-    if (generation !== this.#generation) return;
-    const utterance = this.#queue.find((each) => each.id === id);
-    const segment = utterance?.segments[index ?? -1];
+    const segment = segmentOfMark(name, this.#queue, this.#generation);
     if (segment?.sentEndMs === undefined) return;
     segment.acknowledged = true;
     this.#finishPlayed(nowMs);
@@ -208,8 +202,22 @@ export class Playout {
   /** Silent at once; no word is lost. */
   hold(nowMs: number): void {
     if (this.#held) return;
-    this.#silence(nowMs, undefined);
+    if (!this.#suspended) this.#silence(nowMs, undefined);
     this.#held = true;
+  }
+
+  /** Nobody can hear the agent: nothing is sent until `unsuspend`; no word is lost. */
+  suspend(nowMs: number): void {
+    if (this.#suspended) return;
+    if (!this.#held) this.#silence(nowMs, undefined);
+    this.#suspended = true;
+  }
+
+  /** Continues at the word that was cut; first with what was interjected meanwhile. */
+  unsuspend(nowMs: number): void {
+    if (!this.#suspended) return;
+    this.#suspended = false;
+    this.#goOn(nowMs, true);
   }
 
   /** Continues at the word that `hold` cut. */
@@ -217,9 +225,7 @@ export class Playout {
     this.#ducked = false;
     if (!this.#held) return;
     this.#held = false;
-    this.#stepBack();
-    this.#writer.startFrom(0);
-    this.pump(nowMs);
+    this.#goOn(nowMs, false);
   }
 
   /** Drops what may be dropped, up to the first uninterruptible utterance, or everything. */
@@ -228,7 +234,7 @@ export class Playout {
       (each) => !(everything || each.interruptible || each.played(nowMs)),
     );
     if (kept === 0) return;
-    if (!this.#held) this.#silence(nowMs, undefined);
+    if (!this.#held && !this.#suspended) this.#silence(nowMs, undefined);
     this.#held = false;
     this.#ducked = false;
     const dropped = this.#queue.splice(0, kept < 0 ? this.#queue.length : kept);
@@ -242,7 +248,7 @@ export class Playout {
     const at = this.#queue.indexOf(utterance);
     if (at < 0 || utterance.cancelled) return;
     const audible = utterance.startMs !== undefined && !utterance.played(nowMs);
-    if (audible && !this.#held) {
+    if (audible && !this.#held && !this.#suspended) {
       this.#silence(nowMs, utterance);
       this.#writer.startFrom(1);
     }
@@ -320,9 +326,7 @@ export class Playout {
     segment.sentEndMs = segment.samples === 0 ? nowMs : this.#speechEndMs;
     segment.acknowledged = segment.samples === 0;
     this.#seek(this.#atUtterance, this.#atSegment + 1, 0);
-    if (this.#marks && !segment.acknowledged) {
-      this.#wire.mark(`${this.#generation}:${segment.utterance.id}:${segment.index}`);
-    }
+    if (this.#marks && !segment.acknowledged) this.#wire.mark(markOf(segment, this.#generation));
     this.#listener.onRoom();
   }
 
@@ -367,23 +371,19 @@ export class Playout {
     this.#writer.send(frame);
   }
 
-  /** To the begin of the word, or of an utterance that had hardly started. */
-  #stepBack(): void {
-    const utterance = this.#queue[this.#atUtterance];
-    if (utterance === undefined) return;
-    let played = 0;
-    for (const segment of utterance.segments) played += segment.playedSamples;
-    if (played < RESTART_SAMPLES) this.#seek(this.#atUtterance, 0, 0);
-    const segment = utterance.segments[this.#atSegment];
-    if (segment !== undefined) this.#atSample = segment.wordStart(this.#atSample);
+  #goOn(nowMs: number, hasAside: boolean): void {
+    if (this.#held || this.#suspended) return;
+    const at = restartOf(this.#queue[this.#atUtterance], this.#atSegment, this.#atSample);
+    this.#seek(this.#atUtterance, at.segment, at.sample);
+    this.#writer.startFrom(0);
+    if (hasAside) this.#sendAside(nowMs);
+    this.pump(nowMs);
   }
 
   #finishPlayed(nowMs: number): void {
     this.#aside.finishPlayed(nowMs);
-    const patienceMs = this.#marks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
-      const done = head.played(nowMs) && head.acknowledged(nowMs, patienceMs);
-      if (!done && !head.cancelled) return;
+      if (!head.cancelled && !head.isDone(nowMs, this.#marks)) return;
       if (this.#atUtterance === 0) this.#seek(0, 0, 0);
       else this.#atUtterance--;
       this.#queue.shift();

@@ -1,7 +1,7 @@
 // An utterance of the agent: segments (sentences) of PCM, and how much of them was played. Holds audio and words;
 // independent of clock, wire and synthesiser.
 
-import { copySamples, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
+import { copySamples, FRAME_SAMPLES, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
 import { heardTextOf } from './heard-text.ts';
 
@@ -9,6 +9,11 @@ import { heardTextOf } from './heard-text.ts';
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
 /** Synthesis of a few words takes less. */
 const DRY_SAMPLES = 0.6 * RATE_HZ;
+/** A mark that does not return counts as returned this long after its audio should have been played. */
+const MARK_PATIENCE_MS = 1_500;
+const MARKLESS_PATIENCE_MS = 300;
+/** An utterance stopped within this time starts again from its begin. */
+const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 /** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
 const CHUNKS_MAX = 6_000;
 
@@ -147,8 +152,10 @@ export class Utterance {
     return this.segments.every((each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs);
   }
 
-  /** The far end reported that it played the last of it, or will not report any more. */
-  acknowledged(nowMs: number, patienceMs: number): boolean {
+  /** All of it was played. With marks the far end has reported so, or will not report any more. */
+  isDone(nowMs: number, hasMarks: boolean): boolean {
+    if (!this.played(nowMs)) return false;
+    const patienceMs = hasMarks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
     const last = this.segments.findLast((segment) => segment.samples > 0);
     if (last?.sentEndMs === undefined || last.acknowledged) return true;
     return nowMs >= last.sentEndMs + patienceMs;
@@ -185,6 +192,20 @@ export function isDry({ segments }: Utterance): boolean {
   if (segments.some(({ samples, complete }) => samples === 0 && !complete)) return false;
   const unplayed = segments.reduce((sum, each) => sum + each.samples - each.playedSamples, 0);
   return unplayed <= DRY_SAMPLES;
+}
+
+/** Where an utterance that was cut at `sample` of a segment goes on: at the begin of that word, or of an utterance that
+ *  had hardly started. */
+export function restartOf(
+  utterance: Utterance | undefined,
+  segment: number,
+  sample: number,
+): { segment: number; sample: number } {
+  if (utterance === undefined) return { segment, sample };
+  const { segments } = utterance;
+  const played = segments.reduce((sum, { playedSamples }) => sum + playedSamples, 0);
+  if (played < RESTART_SAMPLES) return { segment: 0, sample: 0 };
+  return { segment, sample: segments[segment]?.wordStart(sample) ?? sample };
 }
 
 /** Samples of these utterances from segment `from` of the first one on; Infinity while that is unknown. */

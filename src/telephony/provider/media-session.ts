@@ -30,6 +30,10 @@ export type MediaEvent =
   | { type: 'mark'; name: string; outcome: 'played' | 'dropped' }
   /** Lower bound in milliseconds of all sent audio that is not played yet. */
   | { type: 'unplayed'; ms: number }
+  /** The connection is lost, and another is being opened: nothing can be heard either way. */
+  | { type: 'interrupted' }
+  /** The parties can hear each other again. `explained`: the caller has heard music meanwhile. */
+  | { type: 'restored'; outageMs: number; explained: boolean }
   /** The last event. The provider stopped the stream, or its connection is gone. */
   | { type: 'closed'; reason: 'ended' }
   /** The last event. `inactive`: the stream did not start, or no message came for too long. `fault`: the far end

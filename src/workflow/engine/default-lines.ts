@@ -14,6 +14,8 @@ export interface DialogueLines {
   oneMoment: readonly string[];
   /** They go on waiting. */
   stillWorking: string;
+  /** The line was dead for a while. */
+  lineRestored: string;
   areYouThere: string;
   /** The caller has asked the agent to wait. */
   waiting: string;
@@ -49,6 +51,7 @@ export const ENGLISH_LINES: DialogueLines = {
   apology: "I'm sorry, I can't go on with this call because of a technical problem. Goodbye.",
   oneMoment: ['One moment, please.', 'Just a moment.', 'Let me see.'],
   stillWorking: "Thank you for waiting. I'm still working on it.",
+  lineRestored: 'Sorry, the line was interrupted.',
   areYouThere: 'Are you still there?',
   waiting: 'Of course, take your time.',
   stillHere: "I'm still here.",

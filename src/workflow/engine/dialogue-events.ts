@@ -37,6 +37,8 @@ export type DialogueEvent = { at: number } & (
   | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
   /** The caller has waited in silence for what the agent is about to say: a model, a tool, a voice is slow. */
   | { type: 'waiting' }
+  /** The parties could not hear each other for a while, and can again. */
+  | { type: 'line-restored' }
   /** Speech recognition has failed for good: the caller has the keypad only. */
   | { type: 'keys-only' }
   /** Neither side has spoken for the configured time. */

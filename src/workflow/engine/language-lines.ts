@@ -10,6 +10,7 @@ type SpokenLines = Pick<
   | 'apology'
   | 'oneMoment'
   | 'stillWorking'
+  | 'lineRestored'
   | 'areYouThere'
   | 'waiting'
   | 'stillHere'
@@ -29,6 +30,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Es tut mir leid, wegen eines technischen Problems kann ich das Gespräch nicht fortsetzen. Auf Wiederhören.',
     oneMoment: ['Einen Moment bitte.', 'Einen Augenblick.', 'Ich sehe kurz nach.'],
     stillWorking: 'Danke für Ihre Geduld. Ich bin noch dabei.',
+    lineRestored: 'Entschuldigung, die Verbindung war unterbrochen.',
     areYouThere: 'Sind Sie noch da?',
     waiting: 'Natürlich, lassen Sie sich Zeit.',
     stillHere: 'Ich bin noch da.',
@@ -46,6 +48,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     apology: 'Lo siento, no puedo continuar la llamada por un problema técnico. Adiós.',
     oneMoment: ['Un momento, por favor.', 'Un segundo.', 'Déjeme ver.'],
     stillWorking: 'Gracias por esperar. Sigo trabajando en ello.',
+    lineRestored: 'Perdone, la línea se ha interrumpido.',
     areYouThere: '¿Sigue usted ahí?',
     waiting: 'Claro, tómese su tiempo.',
     stillHere: 'Sigo aquí.',
@@ -65,6 +68,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Je suis désolé, je ne peux pas poursuivre cet appel à cause d’un problème technique. Au revoir.',
     oneMoment: ['Un instant, s’il vous plaît.', 'Un moment.', 'Je regarde.'],
     stillWorking: 'Merci de patienter. Je m’en occupe toujours.',
+    lineRestored: 'Pardon, la ligne a été interrompue.',
     areYouThere: 'Êtes-vous toujours là ?',
     waiting: 'Bien sûr, prenez votre temps.',
     stillHere: 'Je suis toujours là.',
@@ -82,6 +86,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     apology: 'Mi dispiace, non posso continuare la chiamata per un problema tecnico. Arrivederci.',
     oneMoment: ['Un momento, per favore.', 'Un attimo.', 'Vediamo.'],
     stillWorking: 'Grazie per l’attesa. Ci sto ancora lavorando.',
+    lineRestored: 'Mi scusi, la linea si è interrotta.',
     areYouThere: 'È ancora in linea?',
     waiting: 'Certo, faccia con calma.',
     stillHere: 'Sono ancora qui.',
@@ -101,6 +106,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Het spijt me, door een technisch probleem kan ik dit gesprek niet voortzetten. Tot ziens.',
     oneMoment: ['Een moment, alstublieft.', 'Een ogenblik.', 'Ik kijk het even na.'],
     stillWorking: 'Bedankt voor het wachten. Ik ben er nog mee bezig.',
+    lineRestored: 'Sorry, de verbinding was onderbroken.',
     areYouThere: 'Bent u er nog?',
     waiting: 'Natuurlijk, neem de tijd.',
     stillHere: 'Ik ben er nog.',
@@ -118,6 +124,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     apology: 'Desculpe, não posso continuar esta chamada por causa de um problema técnico. Adeus.',
     oneMoment: ['Um momento, por favor.', 'Só um instante.', 'Deixe-me ver.'],
     stillWorking: 'Obrigado por esperar. Ainda estou tratando disso.',
+    lineRestored: 'Desculpe, a ligação foi interrompida.',
     areYouThere: 'Ainda está aí?',
     waiting: 'Claro, leve o tempo que precisar.',
     stillHere: 'Ainda estou aqui.',

@@ -1,4 +1,4 @@
-// Lines that explain a wait to the caller. The medium reports the wait; here it is decided what is said, and how often.
+// Lines that explain a wait or an outage to the caller. The medium reports the wait; here it is decided what is said, and how often.
 
 import { rendered, type Step, say } from './step.ts';
 import { transferUnderWay } from './tool-results.ts';
@@ -25,11 +25,27 @@ export function explainWait(step: Step): void {
   });
 }
 
-/** Everything that `explainWait` may say, and the lines for faults, so that they can be rendered ahead. */
+/** The line was dead for a while: the agent says so before it goes on. */
+export function explainOutage(step: Step): void {
+  const { state, lines } = step;
+  if (state.phase !== 'talking' && state.phase !== 'closing') return;
+  if (transferUnderWay(state) !== undefined) return;
+  say(step, {
+    kind: 'notice',
+    text: lines.lineRestored,
+    interruptible: true,
+    remembered: false,
+    isInterjection: true,
+  });
+}
+
+/** Everything that `explainWait` and `explainOutage` may say, and the lines for faults, so that they can be rendered ahead. */
 export function waitLines(step: Step): string[] {
-  const { stillWorking, trouble, sayAgain, apology } = step.lines;
+  const { stillWorking, trouble, sayAgain, apology, lineRestored } = step.lines;
   const all = firstLines(step).map((line) => rendered(step, line).trim());
-  return [...all, stillWorking, trouble, sayAgain, apology].filter((line) => line !== '');
+  return [...all, stillWorking, trouble, sayAgain, apology, lineRestored].filter(
+    (line) => line !== '',
+  );
 }
 
 /** Not the same line in each turn. */

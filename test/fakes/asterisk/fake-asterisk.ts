@@ -240,6 +240,15 @@ export class FakeAsterisk {
     for (const socket of this.#eventSockets) socket.freeze();
   }
 
+  /** All sockets are reset at once, and none can be opened until `restoreNetwork`; calls go on. */
+  async loseNetwork(): Promise<void> {
+    await this.#http.kill();
+  }
+
+  async restoreNetwork(): Promise<void> {
+    await this.#http.listen(this.#port ?? 0);
+  }
+
   /** As by `kill -9`: every call and every connection is gone. */
   async crash(): Promise<void> {
     this.#pbx.crash();

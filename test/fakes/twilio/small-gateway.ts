@@ -51,6 +51,9 @@ export class Line implements MediaListener {
       case 'mark':
         this.marks.push(event.name);
         break;
+      case 'interrupted':
+      case 'restored':
+        throw new Error('Twilio opens no other media');
       case 'unplayed':
         throw new Error('Twilio does not report what it has not played');
       case 'closed':

@@ -69,6 +69,8 @@ export class Audio implements MediaListener {
   readonly dropped: string[] = [];
   /** What is not played yet, as it was told. */
   readonly unplayedMs: number[] = [];
+  /** Losses of the media, and what came of them. */
+  readonly outages: string[] = [];
   digits = '';
   /** How it ended; `over`: by our side. */
   closedWith: 'over' | 'ended' | 'inactive' | 'fault' | null = null;
@@ -112,6 +114,12 @@ export class Audio implements MediaListener {
         break;
       case 'unplayed':
         this.unplayedMs.push(event.ms);
+        break;
+      case 'interrupted':
+        this.outages.push('interrupted');
+        break;
+      case 'restored':
+        this.outages.push(event.explained ? 'restored after music' : 'restored');
         break;
       case 'closed':
         this.closedWith = event.reason;

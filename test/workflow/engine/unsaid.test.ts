@@ -108,8 +108,8 @@ describe('a wait', () => {
     const at = conversation({ filler_phrases: ['Bear with me, {{name}}.'] });
     at.asks('hello');
     expect(at.says({ type: 'waiting' })).toEqual(['Bear with me, Ann.']);
-    const { stillWorking, trouble, sayAgain, apology } = ENGLISH_LINES;
-    const lines = ['Bear with me, Ann.', stillWorking, trouble, sayAgain, apology];
+    const { stillWorking, trouble, sayAgain, apology, lineRestored } = ENGLISH_LINES;
+    const lines = ['Bear with me, Ann.', stillWorking, trouble, sayAgain, apology, lineRestored];
     expect(at.engine.waitLines(at.state)).toEqual(lines);
   });
 
@@ -120,6 +120,12 @@ describe('a wait', () => {
     expect(linesFor('de').oneMoment).toContain(line);
     expect(JSON.stringify(at.state.history)).not.toContain(line);
     expect(linesFor('xx')).toEqual(ENGLISH_LINES);
+  });
+
+  it('of an outage is explained by one line, which is no part of the history', () => {
+    const at = conversation();
+    expect(at.says({ type: 'line-restored' })).toEqual([ENGLISH_LINES.lineRestored]);
+    expect(JSON.stringify(at.state.history)).not.toContain(ENGLISH_LINES.lineRestored);
   });
 
   it('of a call that has ended is not explained', () => {

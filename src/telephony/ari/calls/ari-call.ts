@@ -19,6 +19,8 @@ export class AriCall {
   isKnown = true;
   /** After a transfer: the destination's channel, and the bridge of both. */
   transferredTo: { channelId: string; bridgeId: string } | undefined;
+  /** It was hung up, and the PBX may not have got the request. */
+  isUnwanted = false;
   /** The call continues in the dialplan; we do not follow it any more. */
   released = false;
   readonly #facts: CallFacts;

@@ -207,7 +207,8 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #catchUp(found: Reconciliation): void {
     for (const call of found.ended) this.#end(call, { type: 'lost' });
-    for (const call of found.partnerEnded) void hangUpChannel(this, call.id);
+    const unwanted = [...this.#held.calls.values()].filter(({ isUnwanted }) => isUnwanted);
+    for (const call of [...found.partnerEnded, ...unwanted]) void hangUpChannel(this, call.id);
     for (const { channel, handedTo } of found.transferred) this.#restore(channel, handedTo);
     for (const event of found.missedEvents) this.#held.dispatch(channelOf(event)?.id ?? '', event);
     for (const { channel, args } of found.ringing) this.#inbound(channel, args);
@@ -380,6 +381,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #mediaClosed(callId: string): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
+    call.isUnwanted = true;
     void hangUpChannel(this, callId);
   }
 }

@@ -13,6 +13,9 @@ import { type ConnectionFault, connectionFault, refusalFault } from './connectio
 /** The first and the longest pause, and the time after which a link counts as stable. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 15_000;
+/** For so long after the loss of a link the pauses are short: calls wait for it. */
+const LOST_MS = 10_000;
+const LOST_PAUSE_MS_MAX = 1_000;
 /** A wrong password does not get better by retries, and some PBXs ban clients that retry often. */
 const PERMANENT_PAUSE_MS = 30_000;
 /** Two gateways that take the application from each other in turn would both lose calls. */
@@ -31,6 +34,7 @@ export class EventSocket implements AriSocket {
   #timer: Timer | undefined;
   #failures = 0;
   #openedAt: number | undefined;
+  #lostAt = Number.NEGATIVE_INFINITY;
   #pings: PingWatchdog | undefined;
   #closed = false;
 
@@ -124,6 +128,8 @@ export class EventSocket implements AriSocket {
     if (this.#closed) return;
     const wasGood =
       this.#openedAt !== undefined && this.#clock.monotonicMs() - this.#openedAt >= GOOD_MS;
+    if (this.#openedAt !== undefined) this.#lostAt = this.#clock.monotonicMs();
+    this.#openedAt = undefined;
     this.#failures = wasGood ? 1 : this.#failures + 1;
     this.#wait(this.#pauseMs(fault), () => this.#open());
     this.#listener.onDown(fault);
@@ -131,7 +137,11 @@ export class EventSocket implements AriSocket {
 
   /** Exponential backoff: doubles with each failure, with jitter between half of it and all. */
   #pauseMs({ code, isPermanent }: ConnectionFault): number {
-    const growing = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(10, this.#failures - 1));
+    const isJustLost = this.#clock.monotonicMs() - this.#lostAt < LOST_MS;
+    const growing = Math.min(
+      isJustLost ? LOST_PAUSE_MS_MAX : PAUSE_MS_MAX,
+      PAUSE_MS * 2 ** Math.min(10, this.#failures - 1),
+    );
     const lasting = code === 'PBX_APP_TAKEN' ? TAKEN_PAUSE_MS : PERMANENT_PAUSE_MS;
     const whole = isPermanent ? lasting : growing;
     return whole / 2 + this.#random.integer(Math.ceil(whole / 2));

@@ -170,6 +170,15 @@ export class AriMediaSession implements MediaSession {
     this.#delivery.onEvent({ type: 'digit', digit });
   }
 
+  /** The transport is lost, and another is being opened; it is restored later, or the session ends. */
+  interrupted(): void {
+    this.#delivery.onEvent({ type: 'interrupted' });
+  }
+
+  restored(outage: { outageMs: number; explained: boolean }): void {
+    this.#delivery.onEvent({ type: 'restored', ...outage });
+  }
+
   /** The call is over, or its media have failed for good. */
   end(fault?: Error): void {
     if (!this.#isOpen) return;

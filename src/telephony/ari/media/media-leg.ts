@@ -10,6 +10,7 @@ import type { AriRequest } from '../rest/client.ts';
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriContext, LegOptions, MediaLeg, OpenLeg } from '../rest/peer.ts';
 import { AriMediaSession } from './ari-media-session.ts';
+import { endOutage } from './media-outage.ts';
 import { type MediaChoice, type MediaWay, selectMediaTransport } from './transport-selection.ts';
 import type {
   MediaTransport,
@@ -17,10 +18,11 @@ import type {
   MediaTransports,
 } from './websocket-transports.ts';
 
-/** Consecutive replacements before the call ends; a transport that lasted for GOOD_MS resets the count. */
-const REPLACEMENTS_MAX = 3;
+/** Outages before the call ends; a transport that lasted for GOOD_MS resets the count. */
+const OUTAGES_MAX = 10;
 const GOOD_MS = 60_000;
-const REPLACE_MS_MAX = 5_000;
+/** Other media wait for its answer, so that the music is ended. */
+const MUSIC_REQUEST_MS_MAX = 1_000;
 /** Asterisk's queue never catches up once it is late: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
@@ -63,7 +65,10 @@ class AriLeg implements MediaLeg {
   #channelId = '';
   #unwatch: () => void = () => undefined;
   #look: Timer | undefined;
-  #replacements = 0;
+  #outages = 0;
+  /** Of this outage: its request, and whether it plays. */
+  #music: Promise<void> | undefined;
+  #isExplained = false;
   #joinedAtMs = 0;
   /** Aborted when the socket of a channel that is not joined yet is lost. */
   #opening: AbortController | undefined;
@@ -112,7 +117,8 @@ class AriLeg implements MediaLeg {
   }
 
   owns(id: string): boolean {
-    return id === this.#channelId || id === this.bridgeId;
+    // What is left of a closed one is ended by the next reconciliation.
+    return !this.#isClosed && (id === this.#channelId || id === this.bridgeId);
   }
 
   digit(digit: string): void {
@@ -149,11 +155,11 @@ class AriLeg implements MediaLeg {
 
   /** A failure of music or tone does not fail the transfer. */
   async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
-    const request = this.#callerHears === 'music' ? this.#music(method) : this.#tone(method);
+    const request = this.#callerHears === 'music' ? this.#onHold(method) : this.#tone(method);
     await this.#peer.client.send({ action: 'hold', ...request }, signal);
   }
 
-  #music(method: 'POST' | 'DELETE') {
+  #onHold(method: 'POST' | 'DELETE') {
     return { method, path: `bridges/${this.bridgeId}/moh` };
   }
 
@@ -218,47 +224,67 @@ class AriLeg implements MediaLeg {
     await this.#run({ action: 'bridge', method: 'POST', path, query }, signal);
   }
 
-  /** The call is silent meanwhile. */
+  /** The caller waits meanwhile, in silence and then with music. */
   async #replace(): Promise<void> {
     const { log, clock } = this.#peer;
-    const deadline = deadlineSignal(clock, REPLACE_MS_MAX, 'replace the media', this.#over.signal);
-    if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#replacements = 0;
+    if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#outages = 0;
+    const before = this.#outages;
+    this.#outages += 1;
+    this.media.interrupted();
     try {
-      while (!(await this.#isReplaced(deadline.signal))) {
-        if (this.#isClosed) return;
-      }
+      if (before >= OUTAGES_MAX) throw lostTooOften();
+      const { attempts, outageMs } = await endOutage({
+        clock,
+        signal: this.#over.signal,
+        before,
+        attempt: (signal) => this.#openOther(signal),
+        onLong: () => {
+          this.#music = this.#playMusic();
+        },
+      });
+      if (this.#isClosed) return;
       pbxLegs.inc({ kind: this.#way, result: 'replaced' });
-      log.warn('the media of a call were lost and replaced');
+      const facts = { attempts, outageMs: Math.round(outageMs) };
+      log.warn({ callId: this.#options.callId, ...facts }, 'lost media of a call were replaced');
+      this.media.restored({ outageMs, explained: this.#isExplained });
     } catch (error) {
       if (this.#isClosed) return;
-      log.error({ err: error }, 'the media of a call were lost');
+      log.error({ callId: this.#options.callId, err: error }, 'the media of a call were lost');
       this.media.end(new Error('the media socket failed: the media of the PBX were lost'));
       this.#options.onClosed();
       await this.close();
     } finally {
-      deadline.done();
+      this.#music = undefined;
+      this.#isExplained = false;
     }
   }
 
-  /** One attempt. Throws if none is left. */
-  async #isReplaced(signal: AbortSignal): Promise<boolean> {
-    this.#replacements += 1;
-    if (this.#replacements > REPLACEMENTS_MAX) {
-      throw new GatewayError('PBX_MEDIA', { reason: 'it was lost too often' });
-    }
+  async #openOther(signal: AbortSignal): Promise<void> {
     const lost = this.#channelId;
     try {
       await this.#guarded(signal, async (both) => {
         await this.#openChannel(both);
+        await this.#music?.then(() => this.stopPlayback(both));
         if (!this.#isPaused) await this.#join(this.#channelId, both);
       });
-      return true;
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#peer.log.warn({ err: error }, 'the media of a call were not replaced');
-      return false;
     } finally {
-      await hangUpChannel(this.#peer, lost);
+      void hangUpChannel(this.#peer, lost);
+    }
+  }
+
+  /** Not during a transfer, which has its own. Never rejects. */
+  async #playMusic(): Promise<void> {
+    if (this.#isPaused || this.#isClosed) return;
+    const { clock, log } = this.#peer;
+    const deadline = deadlineSignal(clock, MUSIC_REQUEST_MS_MAX, 'play music', this.#over.signal);
+    this.#callerHears = 'music';
+    try {
+      await this.#hold('POST', deadline.signal);
+      this.#isExplained = true;
+    } catch (error) {
+      log.debug({ err: error }, 'no music in an outage');
+    } finally {
+      deadline.done();
     }
   }
 
@@ -295,6 +321,10 @@ class AriLeg implements MediaLeg {
   #run(request: AriRequest, signal: AbortSignal): Promise<void> {
     return this.#peer.client.run(request, signal);
   }
+}
+
+function lostTooOften(): GatewayError {
+  return new GatewayError('PBX_MEDIA', { reason: 'it was lost too often' });
 }
 
 /** The media channel ended before it was up. Source: asterisk §2.6. */

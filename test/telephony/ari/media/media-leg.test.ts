@@ -114,25 +114,6 @@ describe('a media socket that breaks during a call', () => {
     await until(() => audio.digits === '42', 'the keys');
   });
 
-  it('is replaced again if the next breaks while it is opened, and no more than three times', async () => {
-    const at = await table();
-    const { audio, phone } = await talks(at);
-    let deaths = 0;
-    at.asterisk.stasis.tap = (event) => {
-      const { id = '' } = (event['channel'] ?? {}) as { id?: string };
-      if (event.type === 'StasisStart' && /m[0-9a-f]{35}$/.test(id)) {
-        deaths += 1;
-        void cut(at, id);
-      }
-      return [event];
-    };
-    await cut(at, legOf(at).channelId);
-    await phone.ended;
-    expect(deaths).toBe(3);
-    expect(audio.closedWith).toBe('fault');
-    await nothingLeft(at);
-  });
-
   it('is replaced as often as it takes if it held well in between', async () => {
     const at = await table();
     const { audio, phone } = await talks(at);

@@ -1,0 +1,18 @@
+// Names of marks: the segment whose end is marked, and how often the far end was cleared before.
+
+import type { Segment, Utterance } from './utterance.ts';
+
+export function markOf({ utterance, index }: Segment, generation: number): string {
+  return `${generation}:${utterance.id}:${index}`;
+}
+
+/** Undefined for a mark from before the last clear, or of an utterance that is over. */
+export function segmentOfMark(
+  name: string,
+  queue: readonly Utterance[],
+  generation: number,
+): Segment | undefined {
+  const [ofGeneration, id, index] = name.split(':').map(Number);
+  if (ofGeneration !== generation) return undefined;
+  return queue.find((each) => each.id === id)?.segments[index ?? -1];
+}

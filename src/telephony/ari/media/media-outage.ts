@@ -1,0 +1,83 @@
+// An outage of a call's media: when to try again, until when, and when it is long. A PBX that is
+// reloaded, or a proxy or firewall that forgets its connections, is back within seconds. Source: asterisk §0.17.
+
+import type { Clock } from '../../../std/clock.ts';
+import { deadlineSignal } from '../../../std/deadline.ts';
+
+/** From the loss of the media to the end of the call. */
+const OUTAGE_MS_MAX = 5_000;
+const LONG_MS = 2_000;
+/** Of one attempt: an event or an answer may be lost with the connections. Usually it takes 5 ms. */
+const ATTEMPT_MS_MAX = 2_000;
+/** Before each attempt; the last is repeated. */
+const PAUSES_MS = [0, 100, 200, 400, 800] as const;
+
+export interface OutageOptions {
+  clock: Clock;
+  /** Aborted with the call. */
+  signal: AbortSignal;
+  /** Outages shortly before this one: the pauses begin later in their list. */
+  before: number;
+  /** Opens and joins other media. Rejects if that fails. */
+  attempt(signal: AbortSignal): Promise<void>;
+  /** It has lasted for a while: the caller should know. */
+  onLong(): void;
+}
+
+export interface OutageReport {
+  attempts: number;
+  outageMs: number;
+}
+
+/** Settles when the media are back. Rejects with the last attempt's error, or with the reason of `signal`. */
+export async function endOutage(options: OutageOptions): Promise<OutageReport> {
+  const { clock, signal } = options;
+  const sinceMs = clock.monotonicMs();
+  const deadline = deadlineSignal(clock, OUTAGE_MS_MAX, 'replace the media', signal);
+  const long = clock.after(LONG_MS, () => options.onLong());
+  let why: unknown;
+  try {
+    for (let attempts = 1; ; attempts++) {
+      await pause(clock, pauseMs(options.before + attempts - 1), deadline.signal);
+      if (deadline.signal.aborted) throw signal.aborted ? signal.reason : why;
+      try {
+        await attemptOnce(options, deadline.signal);
+        return { attempts, outageMs: clock.monotonicMs() - sinceMs };
+      } catch (error) {
+        why = error;
+      }
+    }
+  } finally {
+    long.cancel();
+    deadline.done();
+  }
+}
+
+async function attemptOnce({ clock, attempt }: OutageOptions, outage: AbortSignal): Promise<void> {
+  const deadline = deadlineSignal(clock, ATTEMPT_MS_MAX, 'open other media', outage);
+  try {
+    await attempt(deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}
+
+function pauseMs(nth: number): number {
+  return PAUSES_MS[Math.min(nth, PAUSES_MS.length - 1)] ?? 0;
+}
+
+/** Ends early with the signal. */
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const onAbort = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
