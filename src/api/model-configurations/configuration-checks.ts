@@ -33,8 +33,10 @@ export interface ModelConfigurationDeps extends ApiDeps {
 
 /** Checks with the services: each is up to 24 requests to addresses that users choose. */
 const OF_ORGANIZATION = { attemptsMax: 60, windowMs: 600_000 };
-/** Concurrent checks, of all organizations. */
+/** Concurrent checks, of all organizations: each holds sockets for seconds if its services do not answer. */
 const CHECKS_MAX = 10;
+/** Of one, so that a tenant with services that do not answer keeps no other one from its checks. */
+const CHECKS_OF_ORGANIZATION_MAX = 3;
 /** A name server that takes longer is no reason not to store: connections ask again. */
 const LOOKUP_MS_MAX = 2_000;
 
@@ -45,7 +47,8 @@ export type CheckedService = ServiceToCheck & ServiceVerdict & { position: numbe
 export class ConfigurationChecks {
   readonly #deps: ModelConfigurationDeps;
   readonly #ofOrganization: FailureLimiter;
-  #running = 0;
+  /** Checks under way, by organization. */
+  readonly #running = new Map<string, number>();
 
   constructor(deps: ModelConfigurationDeps) {
     this.#deps = deps;
@@ -58,9 +61,9 @@ export class ConfigurationChecks {
       servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
     );
     if (services.length === 0) return [];
-    if (this.#running >= CHECKS_MAX) throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
+    this.#requireRoom(organizationId);
     this.#ofOrganization.count(organizationId);
-    this.#running += 1;
+    this.#running.set(organizationId, this.#runningOf(organizationId) + 1);
     try {
       const verdicts = await checkServices(services, this.#deps, new AbortController().signal);
       return verdicts.map((verdict, nth) => ({
@@ -68,8 +71,22 @@ export class ConfigurationChecks {
         ...verdict,
       }));
     } finally {
-      this.#running -= 1;
+      const rest = this.#runningOf(organizationId) - 1;
+      if (rest > 0) this.#running.set(organizationId, rest);
+      else this.#running.delete(organizationId);
     }
+  }
+
+  #runningOf(organizationId: string): number {
+    return this.#running.get(organizationId) ?? 0;
+  }
+
+  #requireRoom(organizationId: string): void {
+    let running = 0;
+    for (const checks of this.#running.values()) running += checks;
+    if (running < CHECKS_MAX && this.#runningOf(organizationId) < CHECKS_OF_ORGANIZATION_MAX)
+      return;
+    throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
   }
 
   /** The verdicts. Throws SERVICES_INVALID if a service refuses its key. */

@@ -1,6 +1,6 @@
 // The speech services of organizations and users over the API. Source: contract §3.5 and §10.4.
 
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startServiceHosts } from '../../fakes/service-hosts.ts';
 import { withApi } from '../served.ts';
 
@@ -235,6 +235,23 @@ describe("an organization's services", () => {
         expect.objectContaining({ model: 'tts', position: 0, provider: 'flite', verdict: 'ok' }),
       ],
     });
+  });
+
+  it('are checked although the services of another organization do not answer', async () => {
+    await put(v2({ llm: openai }));
+    const stranger = await served.stranger();
+    await put(v2({ llm: openai }), stranger.apiKey);
+    hosts.asked.length = 0;
+    hosts.answer = () => undefined;
+    const check = (key?: string) => served.call('POST', `${V2}/check`, key ? { key } : {});
+    const held = [check(), check(), check()];
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(3));
+    expect(await check()).toMatchObject({ status: 503 });
+    hosts.answer = () => ({ status: 200 });
+    expect(await check(stranger.apiKey)).toMatchObject({ status: 200, body: { ok: true } });
+    served.test.clock.advance(60_000);
+    await Promise.all(held);
+    expect(await check()).toMatchObject({ status: 200 });
   });
 });
 
