@@ -36,14 +36,16 @@ export class LineOutput {
   #chunkLines = 0;
   #timer: Timer | undefined;
   #dropped = 0;
+  #isUsed = false;
 
   constructor(options: LineOutputOptions) {
     this.#options = options;
-    process.on('exit', () => this.flushSync());
   }
 
   /** One or more whole lines. Never throws. */
   write(line: string): void {
+    if (!this.#isUsed) process.on('exit', () => this.flushSync());
+    this.#isUsed = true;
     const { charactersMax = CHARACTERS_MAX } = this.#options;
     if (this.#characters + line.length > charactersMax) {
       this.#drop(1);
