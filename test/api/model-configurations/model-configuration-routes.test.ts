@@ -245,7 +245,7 @@ describe("an organization's services", () => {
     hosts.answer = () => undefined;
     const check = (key?: string) => served.call('POST', `${V2}/check`, key ? { key } : {});
     const held = [check(), check(), check()];
-    await vi.waitFor(() => expect(hosts.asked).toHaveLength(3));
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(3), { timeout: 10_000 });
     expect(await check()).toMatchObject({ status: 503 });
     hosts.answer = () => ({ status: 200 });
     expect(await check(stranger.apiKey)).toMatchObject({ status: 200, body: { ok: true } });
