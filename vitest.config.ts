@@ -10,6 +10,8 @@ const calls = ['test/e2e/*.test.ts'];
 export default defineConfig({
   test: {
     testTimeout: 20_000,
+    expect: { poll: { timeout: 10_000 } },
+    setupFiles: 'test/patient-polls.ts',
     coverage: { provider: 'v8', include: ['src/**'] },
     reporters: process.env['CI'] ? ['default', 'json'] : ['default'],
     outputFile: { json: 'coverage/results.json' },
