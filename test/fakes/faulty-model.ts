@@ -9,6 +9,7 @@ import {
   type LlmResponse,
   NO_USAGE,
 } from '../../src/speech/llm/llm.ts';
+import { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import type { Clock } from '../../src/std/clock.ts';
 
 export interface Script {
@@ -19,7 +20,7 @@ export interface Script {
   /** Words with white space, as they arrive; a number is a pause in milliseconds. */
   tokens?: readonly (string | number)[];
   /** After the tokens. */
-  fails?: 'LLM_FAILED' | 'LLM_TIMEOUT' | 'LLM_EMPTY';
+  fails?: 'LLM_FAILED' | 'LLM_TIMEOUT' | 'LLM_EMPTY' | 'LLM_AUTH';
   call?: string;
 }
 
@@ -37,7 +38,10 @@ export function faultyModel(options: {
     close: () => Promise.resolve(),
     async respond(request, listener, signal) {
       if (request.json) return answerOf('{}', undefined);
-      return play(clock, scriptOf(request), listener, signal);
+      const script = scriptOf(request);
+      const answer = await play(clock, script, listener, signal);
+      if (script.fails !== 'LLM_AUTH') return answer;
+      throw new ServiceFault('llm', name, 'auth', { detail: 'the key is refused' });
     },
   };
 }
@@ -60,7 +64,8 @@ async function play(
     listener.onText(token);
     await wait(clock, tokenMs, signal);
   }
-  if (fails !== undefined) throw new GatewayError(fails, { reason: 'scripted', what: 'text' });
+  if (fails !== undefined && fails !== 'LLM_AUTH')
+    throw new GatewayError(fails, { reason: 'scripted', what: 'text' });
   return answerOf(text, call);
 }
 
