@@ -1,7 +1,7 @@
 // The dialplan of the simulated PBX: the contexts, destinations and callers of asterisk §1, as data.
 
 /** One step: the dialplan application's name, and what it is given. */
-export type Step =
+export type Step = (
   | { app: 'Ringing' | 'Progress' | 'Answer' | 'Echo' | 'Busy' | 'Congestion' }
   | { app: 'Wait'; ms: number }
   | { app: 'Playback'; sound: string }
@@ -12,7 +12,11 @@ export type Step =
   | { app: 'Hangup'; cause: number }
   | { app: 'Stasis'; args: string[] }
   /** Rings another extension and joins the two. */
-  | { app: 'Dial'; context: string; exten: string };
+  | { app: 'Dial'; context: string; exten: string }
+) & {
+  /** `same => n(label),...` */
+  label?: string;
+};
 
 export type Dialplan = Record<string, Record<string, Step[]>>;
 
@@ -74,6 +78,16 @@ export const standardDialplan: Dialplan = {
     failover: [play('pbx-invalid'), hangUp()],
   },
 };
+
+/** Counts from 1; undefined if no step has that label. */
+export function priorityOf(
+  plan: Dialplan,
+  at: { context: string; exten: string },
+  label: string,
+): number | undefined {
+  const nth = stepsOf(plan, at)?.findIndex((step) => step.label === label) ?? -1;
+  return nth < 0 ? undefined : nth + 1;
+}
 
 /** Steps of an extension; undefined if there is none. */
 export function stepsOf(

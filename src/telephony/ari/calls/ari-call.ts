@@ -98,6 +98,11 @@ export class AriCall {
     return true;
   }
 
+  /** Whether our side has hung it up. */
+  get isCancelled(): boolean {
+    return this.#facts.cancelled;
+  }
+
   /** We have requested its end. */
   cancel(): void {
     this.#facts.cancelled = true;

@@ -4,13 +4,15 @@
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
 
-/** Channels that have ended: a late event must not count as a new call. */
-const DESTROYED_MAX = 1_000;
+/** Channels that have ended, and those sent away: a late event must not count as a new call, nor a late request end
+ *  what is not ours. */
+const NOTED_MAX = 1_000;
 
 export class CallTable {
   readonly calls = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
+  readonly #sentAway = new Set<string>();
 
   /** Watchers by channel. */
   get watched(): string[] {
@@ -44,14 +46,29 @@ export class CallTable {
   }
 
   destroyed(id: string): void {
-    this.#destroyed.add(id);
-    const [oldest] = this.#destroyed;
-    if (this.#destroyed.size > DESTROYED_MAX && oldest !== undefined) {
-      this.#destroyed.delete(oldest);
-    }
+    note(this.#destroyed, id);
+  }
+
+  /** The caller goes on in the dialplan without the gateway: not ours to report or to hang up. */
+  sendAway(id: string): void {
+    note(this.#sentAway, id);
+  }
+
+  keep(id: string): void {
+    this.#sentAway.delete(id);
+  }
+
+  isSentAway(id: string): boolean {
+    return this.#sentAway.has(id);
   }
 
   isDestroyed(id: string): boolean {
     return this.#destroyed.has(id);
   }
+}
+
+function note(ids: Set<string>, id: string): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > NOTED_MAX && oldest !== undefined) ids.delete(oldest);
 }

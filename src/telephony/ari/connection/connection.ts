@@ -13,6 +13,7 @@ import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../../provider/terms.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
+import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
 import { transferCall } from '../calls/transfer.ts';
@@ -113,9 +114,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      // A ringing phone goes on ringing: the next try is at the answer.
-      if (call.answered || call.direction === 'inbound')
-        void hangUpChannel(this, callId, 'failure');
+      void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
   }
@@ -161,6 +160,11 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (how === 'placed') call.isKnown = true;
     if (how === 'refused') this.#held.calls.delete(callId);
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
+  }
+
+  /** Whether the caller goes on in the dialplan, where we hang up nobody. */
+  isSentAway(callId: string): boolean {
+    return this.#held.isSentAway(callId);
   }
 
   /** Our side ends the call: its hang-up cause is not the far end's. */
@@ -343,7 +347,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (!this.#held.calls.delete(call.id)) return;
     const { transferredTo } = call;
     const status = call.end(this.clock.monotonicMs(), raw);
-    if (call.isKnown) this.#listener.onStatus(status);
+    if (call.isKnown && !this.isSentAway(call.id)) this.#listener.onStatus(status);
     void call.leg?.close();
     if (transferredTo === undefined) return;
     void hangUpChannel(this, transferredTo.channelId);

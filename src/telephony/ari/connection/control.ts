@@ -72,6 +72,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
 
     async hangUp(credentials, callId, signal) {
       const { client, connection } = at(credentials);
+      if (connection?.isSentAway(callId) === true) return;
       connection?.ending(callId);
       const wanted = {
         action: 'hang-up',

@@ -101,6 +101,8 @@ function rtpTransport(
         const query = { transport: 'udp', encapsulation: 'rtp' };
         const request = mediaRequest(peer, { channelId, format, target, query });
         const answer = await peer.client.send(request, signal);
+        const reason = `Asterisk made no RTP channel to ${target}: is chan_rtp.so loaded (module show like chan_rtp), and does the PBX know that address (PATCHBAY_MEDIA_HOST)?`;
+        if (answer.status >= 500) throw new GatewayError('PBX_MEDIA', { reason });
         if (answer.status > 299) throw ariFaultOf(request, answer);
         socket.begin({
           payloadType,

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import type { Egress } from '../../../egress/egress-rule.ts';
-import { GatewayError } from '../../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../transport/media-socket.ts';
 import { connectMedia } from '../../../transport/websocket/websocket-client.ts';
 import type { MediaTraits } from '../../provider/media-session.ts';
@@ -68,7 +68,11 @@ function serverMode({ check, lookup }: Egress): MediaTransport {
       }
       const base = account.ari_endpoint.replace(/^http/, 'ws').replace(/\/+$/, '');
       const url = `${base}/media/${channel.channelvars.MEDIA_WEBSOCKET_CONNECTION_ID}`;
-      await connectMedia({ url, protocol: 'media', lookup, clock, log }, accept, signal);
+      try {
+        await connectMedia({ url, protocol: 'media', lookup, clock, log }, accept, signal);
+      } catch (error) {
+        throw unopened(error, `${base}/media`);
+      }
     },
   };
 }
@@ -95,6 +99,13 @@ function clientMode(incomingSockets: IncomingSockets): MediaTransport {
       }
     },
   };
+}
+
+/** With the address and what to look at. */
+function unopened(error: unknown, address: string): unknown {
+  if (codeOf(error) !== 'PBX_MEDIA' || !(error instanceof GatewayError)) return error;
+  const reason = `${error.facts['reason']} at ${address}: does a proxy before Asterisk pass /media on with its websockets, and is the port that of ari_endpoint?`;
+  return new GatewayError('PBX_MEDIA', { reason }, error);
 }
 
 /** Why there is no media channel, and what to do. Source: asterisk §2.1, §6. */

@@ -246,8 +246,14 @@ function remove(pbx: Pbx, id: string, params: Params): RestAnswer {
 function goOn(pbx: Pbx, channel: Channel, params: Params, runner: Runner): void {
   const context = params.get('context') || channel.context;
   const exten = params.get('extension') || channel.exten;
-  const isNamed = params.has('context') || params.has('extension');
-  const target = isNamed ? { context, exten, priority: Number(params.get('priority') || 1) } : null;
+  const label = params.get('label');
+  const isNamed = params.has('context') || params.has('extension') || label !== '';
+  const labelled =
+    label === ''
+      ? Number(params.get('priority') || 1)
+      : runner.priorityOf({ context, exten }, label);
+  if (labelled === undefined) throw new Refusal(404, 'Requested label can not be found');
+  const target = isNamed ? { context, exten, priority: labelled } : null;
   pbx.leaveStasis(channel);
   if (channel.onLeave !== null) channel.onLeave(target);
   else if (target !== null) runner.run(channel, target);

@@ -3,7 +3,7 @@
 
 import { sine } from '../../../audio/sounds.ts';
 import type { Channel } from '../channel.ts';
-import { type Dialplan, type Step, stepsOf } from '../dialplan.ts';
+import { type Dialplan, priorityOf, type Step, stepsOf } from '../dialplan.ts';
 import { prompt } from '../media/sound.ts';
 import type { Pbx } from '../pbx.ts';
 import { Phone } from '../phone.ts';
@@ -33,6 +33,11 @@ export class Runner {
 
   has(at: { context: string; exten: string }): boolean {
     return stepsOf(this.#settings.plan, at) !== undefined;
+  }
+
+  /** The step with that label; undefined if there is none. */
+  priorityOf(at: { context: string; exten: string }, label: string): number | undefined {
+    return priorityOf(this.#settings.plan, at, label);
   }
 
   hasContext(context: string): boolean {
