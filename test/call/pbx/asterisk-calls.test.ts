@@ -163,6 +163,8 @@ describe('a call out over an Asterisk', () => {
     ['busy', 'busy'],
     ['busynow', 'busy'],
     ['noanswer', 'no-answer'],
+    ['off', 'no-answer'],
+    ['noreply', 'failed'],
     ['reject', 'failed'],
     ['congestion', 'failed'],
     ['unalloc', 'failed'],

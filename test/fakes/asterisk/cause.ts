@@ -31,6 +31,7 @@ export function sipStatusOf(cause: number): number {
     3: 404,
     16: 603,
     17: 486,
+    18: 408,
     19: 480,
     21: 403,
     34: 503,
@@ -41,7 +42,15 @@ export function sipStatusOf(cause: number): number {
 
 /** The cause that a PBX reads out of a SIP answer. */
 export function causeOfSip(status: number): number {
-  const causes: Record<number, number> = { 404: 1, 486: 17, 480: 19, 403: 21, 503: 34, 500: 38 };
+  const causes: Record<number, number> = {
+    404: 1,
+    408: 18,
+    486: 17,
+    480: 19,
+    403: 21,
+    503: 34,
+    500: 38,
+  };
   return causes[status] ?? 21;
 }
 

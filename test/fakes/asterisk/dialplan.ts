@@ -34,6 +34,10 @@ const destinations: Record<string, Step[]> = {
   busy: [ringing, wait(1), { app: 'Busy' }],
   busynow: [{ app: 'Busy' }],
   noanswer: [ringing, wait(300)],
+  /** Switched off: the provider replies with 480. */
+  off: [hangUp(19)],
+  /** The far end of the trunk does not reply. */
+  noreply: [wait(4), hangUp(18)],
   congestion: [{ app: 'Congestion' }],
   reject: [ringing, wait(1), hangUp(21)],
   unalloc: [hangUp(1)],

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { PbxInboundCall, PbxStatus } from '../../provider/pbx.ts';
 import type { AriChannel, AriEvent } from '../rest/messages.ts';
 import type { MediaLeg } from '../rest/peer.ts';
-import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
+import { type CallFacts, hangupOutcomeOf, UNDIALLED } from './hangup-outcome.ts';
 
 /** Keys received before the call has a media session. */
 const EARLY_DIGITS_MAX = 16;
@@ -34,8 +34,7 @@ export class AriCall {
   constructor({ id, runId }: { id: string; runId: string | null }) {
     this.id = id;
     this.runId = runId;
-    const untold = { answered: false, progressed: false, dialStatus: '', cancelled: false };
-    this.#facts = { ...untold, dialled: true };
+    this.#facts = { ...UNDIALLED, inbound: runId === null };
   }
 
   get direction(): 'inbound' | 'outbound' {
@@ -112,6 +111,7 @@ export class AriCall {
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
       if (event.cause !== 0) this.#cause = event.cause;
+      noteEnd(this.#facts, event);
     }
     if (event.type !== 'Dial') return false;
     this.#facts.dialled = true;
@@ -150,6 +150,15 @@ export class AriCall {
       raw: more.raw ?? {},
     };
   }
+}
+
+/** Cause 32 is that of our own requests. */
+export function noteEnd(
+  facts: CallFacts,
+  event: Extract<AriEvent, { type: 'ChannelHangupRequest' | 'ChannelDestroyed' }>,
+): void {
+  if (event.tech_cause !== undefined) facts.sipStatus = event.tech_cause;
+  if (event.type === 'ChannelHangupRequest' && event.cause !== 32) facts.endedByFarEnd = true;
 }
 
 /** The inbound call of a channel: the number is our application's second argument, or the extension. */

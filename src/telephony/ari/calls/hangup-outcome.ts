@@ -16,7 +16,25 @@ export interface CallFacts {
   dialStatus: string;
   /** We requested its end before the answer. */
   cancelled: boolean;
+  /** It came to us. */
+  inbound: boolean;
+  /** The far end has ended it, not a ring time of ours. */
+  endedByFarEnd: boolean;
+  /** The far end's SIP status; 0 if there is none. */
+  sipStatus: number;
 }
+
+/** Of a call that is about to be dialled. */
+export const UNDIALLED: Readonly<CallFacts> = {
+  answered: false,
+  progressed: false,
+  dialled: true,
+  dialStatus: '',
+  cancelled: false,
+  inbound: false,
+  endedByFarEnd: false,
+  sipStatus: 0,
+};
 
 export interface HangupOutcome {
   status: TerminalStatus;
@@ -64,11 +82,19 @@ export function hangupOutcomeOf(facts: CallFacts, cause: number): HangupOutcome 
 function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   if (facts.answered) return 'completed';
   if (facts.cancelled) return 'canceled';
+  // A caller who gives up: a CANCEL has cause 127 over SIP, and other technologies have others.
+  if (facts.inbound) return 'no-answer';
   if (cause === 0) return statusByDial[facts.dialStatus] ?? 'failed';
   if (cause === 16 && !facts.dialled) return 'failed';
-  // The ring time is over without a sign of ringing: the phone was not reached.
-  if (cause === 19 && !facts.progressed) return 'failed';
+  if (isUnreached(facts, cause)) return 'failed';
   return statusByCause.get(cause) ?? 'failed';
+}
+
+/** Nobody replied (408), or the ring time is over without a sign of ringing. A telephone that is switched off is
+ *  reached: its provider replies with 480. */
+function isUnreached(facts: CallFacts, cause: number): boolean {
+  if (facts.progressed || (cause !== 18 && cause !== 19)) return false;
+  return facts.sipStatus === 408 || cause === 18 || !facts.endedByFarEnd;
 }
 
 const words: Readonly<Record<number, string>> = {
@@ -91,9 +117,14 @@ const words: Readonly<Record<number, string>> = {
   32: 'normal',
 };
 
-function wordsOf({ dialStatus, progressed, dialled }: CallFacts, cause: number): string {
-  if (cause === 0) return dialStatus === '' ? 'unknown' : dialStatus.toLowerCase();
-  if (cause === 16 && !dialled) return 'no such destination (cause 16)';
-  if (cause === 19 && !progressed) return 'unreachable (cause 19)';
-  return `${words[cause] ?? 'ended'} (cause ${cause})`;
+function wordsOf(facts: CallFacts, cause: number): string {
+  const { dialStatus, dialled, inbound, answered, cancelled, sipStatus } = facts;
+  const isGivenUp = inbound && !answered && !cancelled;
+  if (cause === 0 && !isGivenUp) return dialStatus === '' ? 'unknown' : dialStatus.toLowerCase();
+  const sip = sipStatus === 0 ? '' : `, SIP ${sipStatus}`;
+  const codes = `(cause ${cause}${sip})`;
+  if (isGivenUp) return `given up by the caller ${codes}`;
+  if (cause === 16 && !dialled) return `no such destination ${codes}`;
+  if (!answered && !cancelled && isUnreached(facts, cause)) return `unreachable ${codes}`;
+  return `${words[cause] ?? 'ended'} ${codes}`;
 }

@@ -5,21 +5,16 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { AriEvent } from '../rest/messages.ts';
 import type { CallPeer, MediaLeg } from '../rest/peer.ts';
+import { noteEnd } from './ari-call.ts';
 import { dialQuery } from './dial-endpoint.ts';
-import { type CallFacts, hangupOutcomeOf } from './hangup-outcome.ts';
+import { type CallFacts, hangupOutcomeOf, UNDIALLED } from './hangup-outcome.ts';
 
 export class TransferTargetCall {
   readonly channelId: string;
   readonly #peer: CallPeer;
   readonly #unwatch: () => void;
   readonly #gone = new AbortController();
-  readonly #facts: CallFacts = {
-    answered: false,
-    progressed: false,
-    dialled: true,
-    dialStatus: '',
-    cancelled: false,
-  };
+  readonly #facts: CallFacts = { ...UNDIALLED };
   #onAnswer: () => void = () => undefined;
   #leg: MediaLeg | undefined;
 
@@ -88,7 +83,10 @@ export class TransferTargetCall {
       note(this.#facts, event.dialstatus);
     } else if (event.type === 'ChannelDtmfReceived') {
       this.#leg?.digit(event.digit);
+    } else if (event.type === 'ChannelHangupRequest') {
+      noteEnd(this.#facts, event);
     } else if (event.type === 'ChannelDestroyed') {
+      noteEnd(this.#facts, event);
       this.#gone.abort(whyGone(this.#facts, event.cause));
     } else if (event.type === 'StasisEnd') {
       this.#gone.abort(whyGone(this.#facts, 0));

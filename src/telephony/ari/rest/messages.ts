@@ -52,7 +52,12 @@ export const ariEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('StasisEnd'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelStateChange'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelDtmfReceived'), ...onChannel, digit: z.string() }),
-  z.looseObject({ type: z.literal('ChannelHangupRequest'), ...onChannel, ...cause }),
+  z.looseObject({
+    type: z.literal('ChannelHangupRequest'),
+    ...onChannel,
+    ...cause,
+    tech_cause: z.number().optional().catch(undefined),
+  }),
   z.looseObject({
     type: z.literal('ChannelDestroyed'),
     ...onChannel,

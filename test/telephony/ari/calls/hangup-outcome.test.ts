@@ -5,16 +5,12 @@ import type { TerminalStatus } from '../../../../src/model/provider.ts';
 import {
   type CallFacts,
   hangupOutcomeOf,
+  UNDIALLED,
 } from '../../../../src/telephony/ari/calls/hangup-outcome.ts';
 
-const facts = (known: Partial<CallFacts> = {}): CallFacts => ({
-  answered: false,
-  progressed: false,
-  dialled: true,
-  dialStatus: '',
-  cancelled: false,
-  ...known,
-});
+const facts = (known: Partial<CallFacts> = {}): CallFacts => ({ ...UNDIALLED, ...known });
+const RANG = { progressed: true };
+const REPLIED = { endedByFarEnd: true };
 
 describe('how a call over Asterisk ended', () => {
   it.each<[string, Partial<CallFacts>, number, TerminalStatus, string]>([
@@ -57,6 +53,50 @@ describe('how a call over Asterisk ended', () => {
       32,
       'completed',
       'normal (cause 32)',
+    ],
+    [
+      'a telephone that is off: 480',
+      { ...REPLIED, sipStatus: 480 },
+      19,
+      'no-answer',
+      'no answer (cause 19, SIP 480)',
+    ],
+    ['the same from an old Asterisk', REPLIED, 19, 'no-answer', 'no answer (cause 19)'],
+    [
+      'a trunk that does not reply: 408',
+      { ...REPLIED, sipStatus: 408 },
+      18,
+      'failed',
+      'unreachable (cause 18, SIP 408)',
+    ],
+    ['the same from an old Asterisk', REPLIED, 18, 'failed', 'unreachable (cause 18)'],
+    [
+      '408 after ringing',
+      { ...RANG, ...REPLIED, sipStatus: 408 },
+      18,
+      'no-answer',
+      'no user responding (cause 18, SIP 408)',
+    ],
+    [
+      'a caller who cancels before the answer',
+      { inbound: true, ...REPLIED, sipStatus: 487 },
+      127,
+      'no-answer',
+      'given up by the caller (cause 127, SIP 487)',
+    ],
+    [
+      'the same from an old Asterisk',
+      { inbound: true, ...REPLIED },
+      16,
+      'no-answer',
+      'given up by the caller (cause 16)',
+    ],
+    [
+      'a caller whom we have refused',
+      { inbound: true, cancelled: true },
+      34,
+      'canceled',
+      'congestion (cause 34)',
     ],
     ['a cause that is not known', {}, 99, 'failed', 'ended (cause 99)'],
   ])('%s', (_, known, cause, status, providerStatus) => {

@@ -177,15 +177,20 @@ describe('an outbound call', () => {
 
   // asterisk §4.2: what is told of each.
   it.each([
-    ['busy', 'busy', 'busy (cause 17)', 'busy'],
-    ['busynow', 'busy', 'busy (cause 17)', 'busy'],
-    ['noanswer', 'no-answer', 'no answer (cause 19)', 'no answer (cause 19)'],
-    ['congestion', 'failed', 'congestion (cause 34)', 'congestion'],
-    ['reject', 'failed', 'rejected (cause 21)', 'rejected (cause 21)'],
-    ['unalloc', 'failed', 'unallocated number (cause 1)', 'unallocated number (cause 1)'],
-    ['noroute', 'failed', 'unallocated number (cause 1)', 'no route (cause 3)'],
-    ['netfail', 'failed', 'network out of order (cause 38)', 'network out of order (cause 38)'],
-    ['nosuch', 'failed', 'unallocated number (cause 1)', 'unknown'],
+    ['busy', 'busy', 'busy (cause 17, SIP 486)', 'busy'],
+    ['busynow', 'busy', 'busy (cause 17, SIP 486)', 'busy'],
+    ['noanswer', 'no-answer', 'no answer (cause 19, SIP 480)', 'no answer (cause 19)'],
+    ['congestion', 'failed', 'congestion (cause 34, SIP 503)', 'congestion'],
+    ['reject', 'failed', 'rejected (cause 21, SIP 403)', 'rejected (cause 21)'],
+    ['unalloc', 'failed', 'unallocated number (cause 1, SIP 404)', 'unallocated number (cause 1)'],
+    ['noroute', 'failed', 'unallocated number (cause 1, SIP 404)', 'no route (cause 3)'],
+    [
+      'netfail',
+      'failed',
+      'network out of order (cause 38, SIP 500)',
+      'network out of order (cause 38)',
+    ],
+    ['nosuch', 'failed', 'unallocated number (cause 1, SIP 404)', 'unknown'],
     ['hangafter', 'completed', 'normal clearing (cause 16)', 'normal clearing (cause 16)'],
   ])('to %s ends as %s', async (to, status, overSip, overLocal) => {
     const at = await table();
@@ -208,7 +213,7 @@ describe('an outbound call', () => {
     const callId = await dial(at, 'PJSIP/x@dead', { ringS: 5 });
     await until(() => at.harness.of(callId).length > 0, 'the end');
     expect(at.harness.statuses).toMatchObject([
-      { status: 'failed', providerStatus: 'unreachable (cause 19)' },
+      { status: 'failed', providerStatus: 'unreachable (cause 19, SIP 480)' },
     ]);
   });
 
