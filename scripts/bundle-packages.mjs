@@ -45,7 +45,7 @@ export async function bundlePackages(root) {
     banner: { js: REQUIRE },
     external: INSTALLED,
     logLevel: 'warning',
-    plugins: [entries(imports, root)],
+    plugins: [entries(imports, root), englishOnly()],
   });
   for (const name of new Set([...imports.keys()].map(packageOf)))
     writeManifest(join(target, name), name, [...imports.keys()]);
@@ -100,6 +100,18 @@ function entries(imports, root) {
         const names = [...imports.get(path)].join(', ');
         return { contents: `export { ${names} } from '${path}';`, resolveDir: root };
       });
+    },
+  };
+}
+
+/** Of zod's 64 languages, whose texts are half of it, messages use English alone. */
+function englishOnly() {
+  return {
+    name: 'english only',
+    setup({ onLoad }) {
+      onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, () => ({
+        contents: "export { default as en } from './en.js';",
+      }));
     },
   };
 }

@@ -67,6 +67,24 @@ it('gives the sources what the installed packages give, and loads what two entri
   expect(runNode(join(folder, 'dist/main.js'))).toBe(installed);
 });
 
+it('leaves out the languages of zod but English', async () => {
+  const locales = 'node_modules/zod/v4/locales';
+  file('node_modules/zod/package.json', '{"type":"module","exports":{".":"./index.js"}}');
+  file('node_modules/zod/index.js', "export * as locales from './v4/locales/index.js';");
+  file(
+    `${locales}/index.js`,
+    "export { default as en } from './en.js'; export { default as fr } from './fr.js';",
+  );
+  file(`${locales}/en.js`, "export default 'English';");
+  file(`${locales}/fr.js`, "export default 'French';");
+  file(
+    'dist/main.js',
+    "import { locales } from 'zod';\nconsole.log(Object.values(locales).join());\n",
+  );
+  await bundlePackages(folder);
+  expect(runNode(join(folder, 'dist/main.js')).trim()).toBe('English');
+});
+
 it('refuses to guess the names of a namespace import', async () => {
   file('dist/main.js', "import * as modern from 'modern';\nconsole.log(modern.a);\n");
   await expect(bundlePackages(folder)).rejects.toThrow('import names instead');
