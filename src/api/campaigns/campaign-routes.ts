@@ -7,7 +7,7 @@ import { campaignOf } from '../../campaign/lifecycle.ts';
 import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
-import { faults } from '../http/error-schema.ts';
+import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath } from '../http/values.ts';
 import { campaignPatchOf, campaignWishOf } from './campaign-input.ts';
@@ -46,11 +46,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         response: {
           200: campaignOut,
           ...faults(
-            'AGENT_NOT_FOUND',
-            'AGENT_NOT_ACTIVE',
-            'AGENT_NOT_PUBLISHED',
-            'AGENT_OVERSIZED',
-            'WORKFLOW_INVALID',
+            ...AGENT_FAULTS,
             'FILE_KEY_INVALID',
             'FILE_FORBIDDEN',
             'CAMPAIGN_SOURCE_INVALID',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { TextChatId, TextChatService } from '../../call/chat/text-chat-service.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
-import { faults } from '../http/error-schema.ts';
+import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath } from '../http/values.ts';
 import { textChatOnWire } from './text-chat-mapping.ts';
@@ -66,13 +66,7 @@ function createRoute(api: Api, deps: TextChatDeps): void {
         body: textChatCreate,
         response: {
           200: textChatOut,
-          ...faults(
-            'AGENT_NOT_FOUND',
-            'AGENT_NOT_ACTIVE',
-            'AGENT_NOT_PUBLISHED',
-            'AGENT_OVERSIZED',
-            'WORKFLOW_INVALID',
-          ),
+          ...faults(...AGENT_FAULTS),
         },
       },
     },

@@ -51,6 +51,15 @@ export const errorBodies = [
 /** Under which a response of the description names its codes. */
 export const ERROR_CODES = 'x-error-codes';
 
+/** Of an operation that needs an agent which can run. */
+export const AGENT_FAULTS = [
+  'AGENT_NOT_FOUND',
+  'AGENT_NOT_ACTIVE',
+  'AGENT_NOT_PUBLISHED',
+  'AGENT_OVERSIZED',
+  'WORKFLOW_INVALID',
+] as const satisfies ErrorCode[];
+
 /** Response schemas for the errors that an operation has beside those of all operations (bad credentials, bad input, the
  *  gateway's own faults). A code without a status is a mistake. */
 export function faults(...codes: ErrorCode[]): { 500: typeof plainError } {

@@ -7,7 +7,7 @@ import { resolveTestAgent } from '../../call/setup/resolve-agent.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, starterOf } from '../http/authentication.ts';
-import { faults } from '../http/error-schema.ts';
+import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, isoTime } from '../http/values.ts';
 import {
@@ -41,11 +41,7 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
         response: {
           200: testCallStarted,
           ...faults(
-            'AGENT_NOT_FOUND',
-            'AGENT_NOT_ACTIVE',
-            'AGENT_NOT_PUBLISHED',
-            'AGENT_OVERSIZED',
-            'WORKFLOW_INVALID',
+            ...AGENT_FAULTS,
             'TEST_NOT_CONFIGURED',
             'TEST_CONFIGURATION_NOT_FOUND',
             'CONFIGURATION_NOT_READY',

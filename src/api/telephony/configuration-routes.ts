@@ -40,6 +40,15 @@ const common = { tags: ['telephony'], security: keyRequired };
 const params = z.object({ config_id: idInPath });
 const ROOT = '/organizations/telephony-configs';
 
+/** Of every change to a configuration. */
+export const CHANGE_FAULTS = [
+  'CONFIGURATION_NOT_FOUND',
+  'CONFIGURATION_NAME_TAKEN',
+  'CONFIGURATION_PROVIDER_FIXED',
+  'CONFIGURATION_ADDRESS_FORBIDDEN',
+  'PHONE_NUMBER_ROUTED_ELSEWHERE',
+] as const;
+
 export function telephonyConfigurationRoutes(api: Api, deps: ConfigurationDeps): void {
   readRoutes(api, deps);
   warningRoute(api, deps);
@@ -211,15 +220,7 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
         body: configurationUpdate,
         response: {
           200: configurationDetail,
-          ...faults(
-            'CONFIGURATION_NOT_FOUND',
-            'CONFIGURATION_NAME_TAKEN',
-            'CONFIGURATION_PROVIDER_FIXED',
-            'CONFIGURATION_ADDRESS_FORBIDDEN',
-            'PHONE_NUMBER_ROUTED_ELSEWHERE',
-            'PROVIDER_AUTH',
-            'PROVIDER_FAILED',
-          ),
+          ...faults(...CHANGE_FAULTS, 'PROVIDER_AUTH', 'PROVIDER_FAILED'),
         },
       },
     },

@@ -14,7 +14,12 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
 import type { ConfigurationDeps } from './configuration-addresses.ts';
-import { configurationOnWire, createConfiguration, withReach } from './configuration-routes.ts';
+import {
+  CHANGE_FAULTS,
+  configurationOnWire,
+  createConfiguration,
+  withReach,
+} from './configuration-routes.ts';
 import { patchedCredentials } from './credentials-patch.ts';
 import { configurationDetail } from './telephony-schema.ts';
 
@@ -53,13 +58,7 @@ export function legacyConfigurationRoutes(api: Api, deps: ConfigurationDeps): vo
         body: configurationPatchSchema,
         response: {
           200: configurationDetail,
-          ...faults(
-            'CONFIGURATION_NOT_FOUND',
-            'CONFIGURATION_NAME_TAKEN',
-            'CONFIGURATION_PROVIDER_FIXED',
-            'CONFIGURATION_ADDRESS_FORBIDDEN',
-            'PHONE_NUMBER_ROUTED_ELSEWHERE',
-          ),
+          ...faults(...CHANGE_FAULTS),
         },
       },
     },

@@ -2,37 +2,20 @@
 // names of fields and their defaults are those of the reference.
 
 import { z } from 'zod';
+import { about, language, named, ownKeys, secretKey, socketUrl } from './described-fields.ts';
 import { recognizerDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
-const socketUrl = describedAddress(/^wss?$/);
-const model = (first: string, ...more: string[]) =>
-  z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
-    .default(first)
-    .meta({ examples: [first, ...more], allow_custom_input: true });
-const language = z.string().trim().min(1).max(35).describe('As the service names it.');
 const keyterms = z
   .array(z.string().trim().min(1).max(100))
   .max(100)
   .optional()
   .describe('Words and names that callers often say.');
-const about = (title: string, description: string, docs: string) => ({
-  title,
-  description: `${description} Never tried on a live account.`,
-  provider_docs_url: docs,
-});
-
 const websocketStt = z
   .object({
     provider: z.literal('websocket_stt'),
     base_url: socketUrl.describe('The address up to the path of the description.'),
-    api_key: secretKey.optional().describe('{key} in the description.'),
-    api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),
+    ...ownKeys,
     model: z.string().trim().min(1).max(200).default('websocket_stt').describe('{model}'),
     language: language.optional().describe('{language}'),
     keyterms,
@@ -47,7 +30,7 @@ const cartesia = z
   .object({
     provider: z.literal('cartesia'),
     api_key: secretKey,
-    model: model('ink-whisper', 'ink-2'),
+    model: named('ink-whisper', 'ink-2'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.cartesia.ai'),
   })
@@ -57,7 +40,7 @@ const elevenlabs = z
   .object({
     provider: z.literal('elevenlabs'),
     api_key: secretKey,
-    model: model('scribe_v2_realtime'),
+    model: named('scribe_v2_realtime'),
     language: language.default('en').describe('`auto` detects it.'),
     base_url: describedAddress(/^(wss?|https?)$/).default('https://api.elevenlabs.io'),
     keyterms,
@@ -68,7 +51,7 @@ const sarvam = z
   .object({
     provider: z.literal('sarvam'),
     api_key: secretKey,
-    model: model('saarika:v2.5', 'saaras:v3'),
+    model: named('saarika:v2.5', 'saaras:v3'),
     language: language.default('unknown'),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
   })
@@ -78,7 +61,7 @@ const smallest = z
   .object({
     provider: z.literal('smallest'),
     api_key: secretKey,
-    model: model('pulse'),
+    model: named('pulse'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.smallest.ai'),
   })
@@ -88,7 +71,7 @@ const soniox = z
   .object({
     provider: z.literal('soniox'),
     api_key: secretKey,
-    model: model('stt-rt-v5'),
+    model: named('stt-rt-v5'),
     language: language.optional().describe('A hint. Default: detected.'),
     base_url: socketUrl.default('wss://stt-rt.soniox.com'),
     keyterms,
@@ -99,7 +82,7 @@ const speechmatics = z
   .object({
     provider: z.literal('speechmatics'),
     api_key: secretKey,
-    model: model('enhanced', 'standard'),
+    model: named('enhanced', 'standard'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://eu2.rt.speechmatics.com'),
     keyterms,
@@ -110,7 +93,7 @@ const xai = z
   .object({
     provider: z.literal('xai'),
     api_key: secretKey,
-    model: model('xai-stt'),
+    model: named('xai-stt'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.x.ai'),
   })
@@ -126,7 +109,7 @@ const vapi = z
     provider: z.literal('vapi_transcriber'),
     base_url: socketUrl,
     api_key: secretKey.optional().describe('Sent as x-vapi-secret.'),
-    model: model('custom'),
+    model: named('custom'),
   })
   .meta(ownServer("Vapi's custom transcriber"));
 
@@ -135,7 +118,7 @@ const jambonz = z
     provider: z.literal('jambonz_stt'),
     base_url: socketUrl,
     api_key: secretKey.optional().describe('Sent as a Bearer token.'),
-    model: model('custom'),
+    model: named('custom'),
     language: language.default('en-US'),
     keyterms,
   })

@@ -2,31 +2,15 @@
 // fields and their defaults are those of the reference.
 
 import { z } from 'zod';
+import { about, language, named, ownKeys, secretKey, socketUrl } from './described-fields.ts';
 import { requestVoiceDescription, voiceDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
-const socketUrl = describedAddress(/^wss?$/);
 const httpUrl = describedAddress(/^https?$/);
-const free = (first: string, ...more: string[]) =>
-  z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
-    .default(first)
-    .meta({ examples: [first, ...more], allow_custom_input: true });
-const language = z.string().trim().min(1).max(35).describe('As the service names it.');
 const speedOf = (min: number, max: number) => z.number().min(min).max(max).optional();
-const about = (title: string, description: string, docs: string) => ({
-  title,
-  description: `${description} Never tried on a live account.`,
-  provider_docs_url: docs,
-});
 
 const own = {
-  api_key: secretKey.optional().describe('{key} in the description.'),
-  api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),
+  ...ownKeys,
   voice: z.string().trim().min(1).max(200).default('default').describe('{voice}'),
   language: language.optional().describe('{language}'),
   speed: z.number().min(0.1).max(10).optional().describe('{speed}'),
@@ -62,8 +46,8 @@ const inworld = z
   .object({
     provider: z.literal('inworld'),
     api_key: secretKey.describe('As the portal shows it, in Base64.'),
-    model: free('inworld-tts-2', 'inworld-tts-1.5'),
-    voice: free('Ashley'),
+    model: named('inworld-tts-2', 'inworld-tts-1.5'),
+    voice: named('Ashley'),
     language: language.default('en-US'),
     speed: speedOf(0.25, 4),
     delivery_mode: z.enum(['STABLE', 'BALANCED', 'CREATIVE']).optional(),
@@ -75,8 +59,8 @@ const lmnt = z
   .object({
     provider: z.literal('lmnt'),
     api_key: secretKey,
-    model: free('aurora', 'blizzard'),
-    voice: free('lily', 'daniel', 'ava', 'caleb', 'leah', 'zeke'),
+    model: named('aurora', 'blizzard'),
+    voice: named('lily', 'daniel', 'ava', 'caleb', 'leah', 'zeke'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.lmnt.com'),
   })
@@ -86,9 +70,9 @@ const rime = z
   .object({
     provider: z.literal('rime'),
     api_key: secretKey,
-    model: free('arcana', 'mistv3', 'mistv2', 'mist'),
-    voice: free('celeste'),
-    language: free('eng', 'deu', 'fra', 'spa', 'hin').describe('ISO 639-3.'),
+    model: named('arcana', 'mistv3', 'mistv2', 'mist'),
+    voice: named('celeste'),
+    language: named('eng', 'deu', 'fra', 'spa', 'hin').describe('ISO 639-3.'),
     speed: speedOf(0.5, 2),
     base_url: socketUrl.default('wss://users-ws.rime.ai'),
   })
@@ -98,8 +82,8 @@ const sarvam = z
   .object({
     provider: z.literal('sarvam'),
     api_key: secretKey,
-    model: free('bulbul:v2', 'bulbul:v3'),
-    voice: free('anushka', 'manisha', 'vidya', 'arya', 'abhilash', 'karun', 'hitesh'),
+    model: named('bulbul:v2', 'bulbul:v3'),
+    voice: named('anushka', 'manisha', 'vidya', 'arya', 'abhilash', 'karun', 'hitesh'),
     language: language.default('hi-IN'),
     speed: speedOf(0.5, 2),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
@@ -110,8 +94,8 @@ const smallest = z
   .object({
     provider: z.literal('smallest'),
     api_key: secretKey,
-    model: free('lightning_v3.1', 'lightning_v3.1_pro'),
-    voice: free('sophia', 'avery', 'liam', 'lucas', 'olivia', 'ryan', 'freya', 'william'),
+    model: named('lightning_v3.1', 'lightning_v3.1_pro'),
+    voice: named('sophia', 'avery', 'liam', 'lucas', 'olivia', 'ryan', 'freya', 'william'),
     language: language.default('en'),
     speed: speedOf(0.5, 2),
     base_url: socketUrl.default('wss://api.smallest.ai'),
@@ -122,8 +106,8 @@ const xai = z
   .object({
     provider: z.literal('xai'),
     api_key: secretKey,
-    model: free('xai-tts'),
-    voice: free('eve', 'ara', 'leo', 'rex', 'sal'),
+    model: named('xai-tts'),
+    voice: named('eve', 'ara', 'leo', 'rex', 'sal'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.x.ai'),
   })
@@ -133,8 +117,8 @@ const google = z
   .object({
     provider: z.literal('google'),
     api_key: secretKey.describe('A key of the API; service accounts are not supported.'),
-    model: free('chirp_3_hd'),
-    voice: free('en-US-Chirp3-HD-Charon'),
+    model: named('chirp_3_hd'),
+    voice: named('en-US-Chirp3-HD-Charon'),
     language: language.default('en-US'),
     speed: speedOf(0.25, 2),
     base_url: httpUrl.default('https://texttospeech.googleapis.com'),
@@ -146,8 +130,8 @@ const minimax = z
     provider: z.literal('minimax'),
     api_key: secretKey,
     group_id: z.string().trim().min(1).max(100),
-    model: free('speech-2.8-hd', 'speech-2.8-turbo'),
-    voice: free('English_Graceful_Lady', 'English_Insightful_Speaker', 'English_radiant_girl'),
+    model: named('speech-2.8-hd', 'speech-2.8-turbo'),
+    voice: named('English_Graceful_Lady', 'English_Insightful_Speaker', 'English_radiant_girl'),
     speed: z.number().min(0.5).max(2).default(1),
     base_url: httpUrl.default('https://api.minimax.io/v1/t2a_v2'),
   })
@@ -158,7 +142,7 @@ const camb = z
     provider: z.literal('camb'),
     api_key: secretKey,
     model: z.enum(['mars-flash', 'mars-pro', 'mars-instruct']).default('mars-flash'),
-    voice: free('147320').describe("A voice's number."),
+    voice: named('147320').describe("A voice's number."),
     language: language.default('en-us'),
     base_url: httpUrl.default('https://client.camb.ai'),
   })
@@ -170,7 +154,7 @@ const piper = z
     base_url: httpUrl.default('http://localhost:5000'),
     api_key: secretKey.optional().describe('Sent as a Bearer token, for a proxy that checks it.'),
     model: z.string().trim().min(1).max(200).default('piper'),
-    voice: free('en_US-lessac-medium'),
+    voice: named('en_US-lessac-medium'),
   })
   .meta({ title: 'Piper', description: "Piper's HTTP server, of your own." });
 

@@ -120,18 +120,20 @@ export async function createConfiguration(
   }
 }
 
+interface ConfigurationPatch {
+  name?: string;
+  credentials?: Record<string, unknown>;
+  accountId?: string | null;
+  secretFields?: readonly string[];
+  callsPerSecond?: number | null;
+}
+
 /** Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
 export async function updateConfiguration(
   context: StoreContext,
   organizationId: string,
   id: string,
-  patch: {
-    name?: string;
-    credentials?: Record<string, unknown>;
-    accountId?: string | null;
-    secretFields?: readonly string[];
-    callsPerSecond?: number | null;
-  },
+  patch: ConfigurationPatch,
 ): Promise<ConfigurationSummary | undefined> {
   if (!isRowId(organizationId) || !isRowId(id)) return undefined;
   try {
@@ -316,13 +318,7 @@ async function reseal(context: StoreContext, tx: TransactionContext, row: Row): 
 function changes(
   { secrets }: StoreContext,
   row: Row,
-  patch: {
-    name?: string;
-    credentials?: Record<string, unknown>;
-    accountId?: string | null;
-    secretFields?: readonly string[];
-    callsPerSecond?: number | null;
-  },
+  patch: ConfigurationPatch,
 ): Updateable<TelephonyConfigurationTable> {
   const changed: Updateable<TelephonyConfigurationTable> = {};
   if (patch.callsPerSecond !== undefined) changed.calls_per_second = patch.callsPerSecond;

@@ -5,7 +5,7 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { parseJson } from '../../std/json.ts';
+import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { MediaListener, MediaTraits } from '../provider/media-session.ts';
 
@@ -54,7 +54,6 @@ const envelope = z.discriminatedUnion('event', [
   z.object({ event: z.literal('clearedAudio'), streamId: id.optional() }),
   z.object({ event: z.literal('stop'), streamId: id.optional() }),
 ]);
-const anyEvent = z.object({ event: z.string() });
 const knownEvents = new Set(['start', 'media', 'dtmf', 'playedStream', 'clearedAudio', 'stop']);
 type Envelope = z.infer<typeof envelope>;
 type Start = Extract<Envelope, { event: 'start' }>['start'];
@@ -102,16 +101,10 @@ class StreamMedia implements MediaProtocol {
   }
 
   decodeText(message: string, listener: MediaListener): void {
-    const json = parseJson(message);
-    const known = envelope.safeParse(json);
-    if (known.success) {
-      this.#accept(known.data, listener, message.length);
-      return;
-    }
-    const event = anyEvent.safeParse(json);
-    if (!event.success || knownEvents.has(event.data.event)) {
-      throw this.#malformed(message.length, known.error);
-    } // An event of a later version of the protocol is ignored.
+    const read = readEnvelope(message, envelope, knownEvents);
+    if (read === undefined) return;
+    if (!read.success) throw this.#malformed(message.length, read.error);
+    this.#accept(read.data, listener, message.length);
   }
 
   decodeBinary(message: Uint8Array): void {

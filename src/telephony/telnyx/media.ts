@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { parseJson } from '../../std/json.ts';
+import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 
@@ -63,7 +63,6 @@ const envelope = z.discriminatedUnion('event', [
     payload: z.object({ code: z.coerce.string().max(64), title: z.string().max(255).optional() }),
   }),
 ]);
-const anyEvent = z.object({ event: z.string() });
 const knownEvents = new Set(['connected', 'start', 'media', 'dtmf', 'mark', 'stop', 'error']);
 type Envelope = z.infer<typeof envelope>;
 type Start = Extract<Envelope, { event: 'start' }>;
@@ -82,16 +81,10 @@ class TelnyxMedia implements MediaProtocol {
   #streamId: string | undefined;
 
   decodeText(message: string, listener: MediaListener): void {
-    const json = parseJson(message);
-    const known = envelope.safeParse(json);
-    if (known.success) {
-      this.#accept(known.data, listener, message.length);
-      return;
-    }
-    const event = anyEvent.safeParse(json);
-    if (!event.success || knownEvents.has(event.data.event)) {
-      throw malformed({ bytes: message.length }, known.error);
-    } // An event of a later version of the protocol is ignored.
+    const read = readEnvelope(message, envelope, knownEvents);
+    if (read === undefined) return;
+    if (!read.success) throw malformed({ bytes: message.length }, read.error);
+    this.#accept(read.data, listener, message.length);
   }
 
   decodeBinary(message: Uint8Array, _listener: AudioListener): void {

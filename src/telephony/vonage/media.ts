@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { parseJson } from '../../std/json.ts';
+import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 
@@ -26,7 +26,6 @@ const envelope = z.discriminatedUnion('event', [
   }),
   z.object({ event: z.literal('websocket:cleared') }),
 ]);
-const anyEvent = z.object({ event: z.string() });
 const knownEvents: ReadonlySet<string> = new Set([
   'websocket:connected',
   'websocket:dtmf',
@@ -49,16 +48,10 @@ class VonageMedia implements MediaProtocol {
   #isStarted = false;
 
   decodeText(message: string, listener: MediaListener): void {
-    const json = parseJson(message);
-    const known = envelope.safeParse(json);
-    if (known.success) {
-      this.#accept(known.data, listener, message.length);
-      return;
-    }
-    const event = anyEvent.safeParse(json);
-    if (!event.success || knownEvents.has(event.data.event)) {
-      throw malformed(message.length, known.error);
-    } // An event of a later version of the protocol is ignored.
+    const read = readEnvelope(message, envelope, knownEvents);
+    if (read === undefined) return;
+    if (!read.success) throw malformed(message.length, read.error);
+    this.#accept(read.data, listener, message.length);
   }
 
   decodeBinary(message: Uint8Array, listener: AudioListener): void {

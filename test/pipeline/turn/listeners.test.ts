@@ -1,46 +1,34 @@
-// Callers who acknowledge while the agent speaks, with the embedded recogniser and four grammars. Sounds are made by Flite at run time; rates and pitches beside the usual ones make
-// more speakers of its five voices. The figures are printed, and bounds asserted.
+// Callers who acknowledge while the agent speaks, with the embedded recogniser and four grammars. The figures are
+// printed, and bounds asserted.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createResampler } from '../../../src/audio/resample/resampler.ts';
-import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { openPocketSphinx } from '../../../src/speech/stt/pocketsphinx/pocketsphinx.ts';
 import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import type { RecognizedWords, SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { openRecognizer, utter } from '../../speech/stt/stt-contract.ts';
-import { at, piecesOf, RealCall, render, type Voice } from '../real-call.ts';
+import {
+  grammarsWith,
+  print,
+  recognizedAs,
+  type Sound,
+  SPEAKERS,
+  share,
+  spokenBySpeakers,
+} from '../../speech/stt/pocketsphinx/synthetic-speech.ts';
+import { piecesOf, RealCall, render, type Voice } from '../real-call.ts';
 import { LONG } from './barge-ins.ts';
 
 const missing = missingLibraries();
 const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 
-const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'];
-/** A resampled voice speaks lower and slower, as another person does. */
-const SPEAKERS = 2 * VOICES.length;
 /** Of the embedded recogniser, for a short sound. */
 const FINAL_MS = 60;
-const GLOBALS = ['repeat that', 'help', 'goodbye'];
-const GRAMMARS: Record<string, ExpectedInput> = {
-  'yes or no': { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['yes_no'] },
-  menu: {
-    ...OPEN_SPEECH,
-    closed: true,
-    phrases: ['book an appointment', 'make an appointment', 'cancel an appointment', ...GLOBALS],
-  },
-  weekday: { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['weekday'] },
-  digits: { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['digits'] },
-};
+const GRAMMARS = grammarsWith(['repeat that', 'help', 'goodbye']);
 const ACKNOWLEDGEMENTS = ['mm hmm', 'uh huh', 'okay', 'right', 'I see'];
 
-interface Sound {
-  text: string;
-  speaker: string;
-  pcm: Int16Array;
-}
-
-const sounds: Sound[] = [];
+let sounds: Sound[] = [];
 let agent: ReadonlyMap<string, Voice>;
 let stt: SpeechToText | undefined;
 
@@ -49,48 +37,15 @@ beforeAll(async () => {
   stt = await openPocketSphinx({ clock: systemClock, log: quietLog().log });
   agent = await render(piecesOf(LONG).map((text) => ({ voice: 'slt', text })));
   const texts = ACKNOWLEDGEMENTS;
-  for (const voice of VOICES) {
-    const spoken = await render(texts.map((text) => ({ voice, text })));
-    for (const text of texts) {
-      const pcm = spoken.get(text)?.pcm ?? new Int16Array();
-      const slow = createResampler({ fromHz: 11_025, toHz: 12_000 }).process(pcm).slice();
-      sounds.push({ text, speaker: voice, pcm: at(pcm, -20) });
-      sounds.push({ text, speaker: `${voice}, slower`, pcm: at(slow, -20) });
-    }
-  }
+  sounds = await spokenBySpeakers(texts);
 }, 120_000);
 afterAll(() => stt?.close());
 
-/** Between two silences, as the gate passes it on. */
-function line(pcm: Int16Array): Int16Array {
-  const sound = new Int16Array(pcm.length + 5_600);
-  sound.set(pcm, 3_200);
-  return sound;
-}
-
-/** Figures are for the reader of the tests' output. */
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-/** What the recogniser makes of one sound with one grammar. */
-async function recognized(sound: Sound, grammar: string): Promise<RecognizedWords> {
-  const expectation = GRAMMARS[grammar];
-  if (stt === undefined || expectation === undefined) expect.unreachable();
-  const call = openRecognizer(stt, expectation);
-  utter(call.recognizer, line(sound.pcm));
-  const words = await call.final();
-  call.recognizer.close();
-  return words;
-}
+/** The final words of one sound with one grammar. */
+const recognized = (sound: Sound, grammar: string) => recognizedAs(stt, sound, GRAMMARS[grammar]);
 
 function of(texts: readonly string[]): Sound[] {
   return sounds.filter(({ text }) => texts.includes(text));
-}
-
-function share(what: string, count: number, all: number): number {
-  print(`${what}: ${count} of ${all} (${((100 * count) / all).toFixed(1)} %)`);
-  return count / all;
 }
 
 /** A call in which the recogniser's result for the sound comes as its final words. */

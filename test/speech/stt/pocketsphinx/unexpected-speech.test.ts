@@ -3,35 +3,32 @@
 // figures are printed, and bounds asserted.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createResampler } from '../../../../src/audio/resample/resampler.ts';
 import { isWaitPhrase } from '../../../../src/model/control-phrases.ts';
-import { type ExpectedInput, OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { trustIn } from '../../../../src/model/word-trust.ts';
 import { RULES } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import { openPocketSphinx } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx.ts';
 import { missingLibraries } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { RIVAL_PHRASES } from '../../../../src/speech/stt/pocketsphinx/rival-phrases.ts';
-import type { RecognizedWords, SpeechToText } from '../../../../src/speech/stt/stt.ts';
+import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
-import { at, render } from '../../../pipeline/real-call.ts';
 import { openRecognizer, utter } from '../stt-contract.ts';
+import {
+  grammarsWith,
+  line,
+  print,
+  recognizedAs,
+  type Sound,
+  share,
+  spokenBySpeakers,
+} from './synthetic-speech.ts';
 
 const missing = missingLibraries();
 const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 
-const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'];
 const GLOBALS = ['repeat that', 'help'];
-const GRAMMARS: Record<string, ExpectedInput> = {
-  'yes or no': { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['yes_no'] },
-  menu: {
-    ...OPEN_SPEECH,
-    closed: true,
-    phrases: ['book an appointment', 'make an appointment', 'cancel an appointment', ...GLOBALS],
-  },
-  weekday: { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['weekday'] },
-  digits: { ...OPEN_SPEECH, closed: true, phrases: GLOBALS, slots: ['digits'] },
-};
+const GRAMMARS = grammarsWith(GLOBALS);
 const NAMES = Object.keys(GRAMMARS);
 const WAITS = ['stop', 'wait a minute', 'hold on'];
 const ELSEWHERE = [
@@ -43,61 +40,22 @@ const ELSEWHERE = [
   ...['je ne comprends pas', 'bonjour je voudrais un rendez-vous', 'combien ca coute'],
 ];
 
-interface Sound {
-  text: string;
-  speaker: string;
-  pcm: Int16Array;
-}
-
-const sounds: Sound[] = [];
+let sounds: Sound[] = [];
 let stt: SpeechToText | undefined;
 
 beforeAll(async () => {
   if (missing !== undefined) return;
   stt = await openPocketSphinx({ clock: systemClock, log: quietLog().log });
   const texts = [...WAITS, ...ELSEWHERE, 'book an appointment'];
-  for (const voice of VOICES) {
-    const spoken = await render(texts.map((text) => ({ voice, text })));
-    for (const text of texts) {
-      const pcm = spoken.get(text)?.pcm ?? new Int16Array();
-      const slow = createResampler({ fromHz: 11_025, toHz: 12_000 }).process(pcm).slice();
-      sounds.push({ text, speaker: voice, pcm: at(pcm, -20) });
-      sounds.push({ text, speaker: `${voice}, slower`, pcm: at(slow, -20) });
-    }
-  }
+  sounds = await spokenBySpeakers(texts);
 }, 120_000);
 afterAll(() => stt?.close());
 
-/** Between two silences, as the gate passes it on. */
-function line(pcm: Int16Array): Int16Array {
-  const sound = new Int16Array(pcm.length + 5_600);
-  sound.set(pcm, 3_200);
-  return sound;
-}
-
-/** Figures are for the reader of the tests' output. */
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-/** What the recogniser makes of one sound with one grammar. */
-async function recognized(sound: Sound, grammar: string): Promise<RecognizedWords> {
-  const expectation = GRAMMARS[grammar];
-  if (stt === undefined || expectation === undefined) expect.unreachable();
-  const call = openRecognizer(stt, expectation);
-  utter(call.recognizer, line(sound.pcm));
-  const words = await call.final();
-  call.recognizer.close();
-  return words;
-}
+/** The final words of one sound with one grammar. */
+const recognized = (sound: Sound, grammar: string) => recognizedAs(stt, sound, GRAMMARS[grammar]);
 
 function of(texts: readonly string[]): Sound[] {
   return sounds.filter(({ text }) => texts.includes(text));
-}
-
-function share(what: string, count: number, all: number): number {
-  print(`${what}: ${count} of ${all} (${((100 * count) / all).toFixed(1)} %)`);
-  return count / all;
 }
 
 describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () => {

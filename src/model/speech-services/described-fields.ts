@@ -1,0 +1,30 @@
+// Fields of recognisers and voices that are described as data.
+
+import { z } from 'zod';
+import { describedAddress } from './service-address.ts';
+
+export const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
+export const socketUrl = describedAddress(/^wss?$/);
+export const language = z.string().trim().min(1).max(35).describe('As the service names it.');
+
+/** A name of the service's own, with those that are known; `first` is the default. */
+export const named = (first: string, ...more: string[]) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .default(first)
+    .meta({ examples: [first, ...more], allow_custom_input: true });
+
+export const about = (title: string, description: string, docs: string) => ({
+  title,
+  description: `${description} Never tried on a live account.`,
+  provider_docs_url: docs,
+});
+
+/** For descriptions of a user's own. */
+export const ownKeys = {
+  api_key: secretKey.optional().describe('{key} in the description.'),
+  api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),
+};

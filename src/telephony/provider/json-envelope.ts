@@ -1,0 +1,20 @@
+// Reads a provider's JSON message of a media socket by its schema. Events that a later version of the protocol adds are
+// ignored; everything else that does not fit is malformed.
+
+import { z } from 'zod';
+import { parseJson } from '../../std/json.ts';
+
+const anyEvent = z.object({ event: z.string() });
+
+/** Undefined for an event that is not one of `events`. */
+export function readEnvelope<T>(
+  message: string,
+  schema: z.ZodType<T>,
+  events: ReadonlySet<string>,
+): z.ZodSafeParseResult<T> | undefined {
+  const json = parseJson(message);
+  const known = schema.safeParse(json);
+  if (known.success) return known;
+  const event = anyEvent.safeParse(json);
+  return event.success && !events.has(event.data.event) ? undefined : known;
+}
