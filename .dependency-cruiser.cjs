@@ -121,6 +121,8 @@ const table = [
     ],
   ],
   ['telephony/ari', ['telephony/ari/*', 'telephony/provider', 'egress', 'model', 'std']],
+  // The doctor of hosted providers: what their `inspection` says, in words.
+  ['telephony/doctor', ['telephony/provider', 'model', 'std']],
   ['telephony/registry', ['telephony/*', 'egress', 'model', 'std']],
 
   ['call', ['telephony/provider', 'model', 'std']],
@@ -418,6 +420,7 @@ const table = [
       'api/http',
       'egress',
       'call/outbound',
+      'telephony/doctor',
       'telephony/provider',
       'telephony/registry',
       'store/telephony',

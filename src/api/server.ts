@@ -65,6 +65,7 @@ import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
+import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
@@ -230,6 +231,7 @@ function guardedRoutes(deps: ServerDeps) {
     telephonyConfigurationRoutes(api, deps);
     legacyConfigurationRoutes(api, deps);
     telephonyExaminationRoute(api, deps);
+    telephonyRoutingRoute(api, deps);
     trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, services);

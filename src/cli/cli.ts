@@ -6,15 +6,17 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { asteriskConfig, asteriskOptions } from './asterisk-config.ts';
 import { doctor, doctorOptions } from './doctor.ts';
 import type { CliIo } from './gateway-client.ts';
+import { providersSync, syncOptions } from './providers-sync.ts';
 import { servicesCheck, servicesOptions } from './services-check.ts';
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
-  npx patchbay doctor --config ID [options]          examines the PBX of a configuration, line by line
+  npx patchbay doctor --config ID [options]          examines what calls of a configuration need, line by line
+  npx patchbay providers sync --config ID [--yes]    points a hosted provider's calls at this gateway
   npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
 
-Options of asterisk, doctor and services:
+Options of asterisk, doctor, providers and services:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
@@ -50,18 +52,8 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     return 0;
   }
   try {
-    if (first === 'doctor') return await doctor(optionsOf(args.slice(1), doctorOptions), io);
-    if (first === 'asterisk' && second === 'config') {
-      return await asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io);
-    }
-    if (first === 'services' && second === 'check') {
-      return await servicesCheck(optionsOf(args.slice(2), servicesOptions), io);
-    }
-    if (first === 'keys') {
-      // With the store, which the other commands do not load.
-      const { keys, keysOptions } = await import('./keys.ts');
-      return await keys(second, optionsOf(args.slice(2), keysOptions), io);
-    }
+    const command = commandOf(first, second);
+    if (command !== undefined) return await command(args, io);
     const words = args.filter((word) => !word.startsWith('-')).join(' ');
     throw new GatewayError('COMMAND_INVALID', { problem: `there is no command "${words}"` });
   } catch (error) {
@@ -72,6 +64,26 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     );
     return isOurs ? 1 : 2;
   }
+}
+
+type Command = (args: readonly string[], io: CliIo) => Promise<number>;
+
+/** `doctor` and `keys` are one word here; the others two. */
+const commands: Readonly<Record<string, Command>> = {
+  doctor: (args, io) => doctor(optionsOf(args.slice(1), doctorOptions), io),
+  'asterisk config': (args, io) => asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io),
+  'providers sync': (args, io) => providersSync(optionsOf(args.slice(2), syncOptions), io),
+  'services check': (args, io) => servicesCheck(optionsOf(args.slice(2), servicesOptions), io),
+  keys: async (args, io) => {
+    // With the store, which the other commands do not load.
+    const { keys, keysOptions } = await import('./keys.ts');
+    return keys(args[1], optionsOf(args.slice(2), keysOptions), io);
+  },
+};
+
+function commandOf(first: string, second = ''): Command | undefined {
+  const name = [first, `${first} ${second}`].find((each) => Object.hasOwn(commands, each));
+  return name === undefined ? undefined : commands[name];
 }
 
 type Options = Exclude<Parameters<typeof parseArgs>[0], undefined>['options'];

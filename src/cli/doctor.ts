@@ -1,4 +1,5 @@
-// The command `patchbay doctor`: asks the gateway to check the PBX of a configuration, and prints the findings.
+// The command `patchbay doctor`: asks the gateway to check what calls of a configuration depend on, and prints the
+// findings.
 
 import { z } from 'zod';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
@@ -40,7 +41,11 @@ export async function doctor(
   const path = `/organizations/telephony-configs/${id}/examine`;
   const { ok, findings } = await askGateway({ url, key }, { method: 'POST', path }, report);
   for (const finding of findings) out(linesOf(finding));
-  out(ok ? 'Calls can be held over this PBX.\n' : 'Something keeps calls from working: see ✗.\n');
+  out(
+    ok
+      ? 'Nothing was found that keeps calls from working.\n'
+      : 'Something keeps calls from working: see ✗.\n',
+  );
   return ok ? 0 : 1;
 }
 

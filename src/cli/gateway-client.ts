@@ -56,14 +56,19 @@ export function apiKey(given: string | undefined): string {
 /** Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function askGateway<T>(
   { url, key }: GatewayAddress,
-  { method, path }: { method: 'GET' | 'POST'; path: string },
+  { method, path, body: sent }: { method: 'GET' | 'POST'; path: string; body?: unknown },
   schema: z.ZodType<T>,
 ): Promise<T> {
   const { signal, done } = deadlineSignal(systemClock, ANSWER_MS_MAX, 'the gateway');
   try {
     const response = await fetch(`${url}/api/v1${path}`, {
       method,
-      headers: { 'x-api-key': key, accept: 'application/json' },
+      headers: {
+        'x-api-key': key,
+        accept: 'application/json',
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(sent !== undefined && { body: JSON.stringify(sent) }),
       signal,
     });
     const body = parseJson(await response.text());

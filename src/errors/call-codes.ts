@@ -130,9 +130,9 @@ export const callErrors = {
   PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
 
   // The check of a PBX (doctor)
-  EXAMINATION_UNSUPPORTED: {
+  SYNC_UNSUPPORTED: {
     retry: false,
-    text: 'Only PBXs can be examined; {provider} is a hosted provider',
+    text: 'Only hosted providers are pointed at this installation; {provider} is a PBX',
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
 

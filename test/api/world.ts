@@ -208,6 +208,7 @@ function telephonyExamples({
     saveDefaultTelephonyConfiguration: { body: pbx },
     reactivateTelephonyConfiguration: { path },
     examineTelephonyConfiguration: { path },
+    syncTelephonyConfiguration: { path, body: { apply: true } },
     listTrunks: { path: trunked },
     createTrunk: { path: trunked, body: { name: 'second trunk', settings: { region: 'eu' } } },
     updateTrunk: { path: trunk, body: { enabled: false } },

@@ -10,15 +10,24 @@ let url: string;
 /** What the gateway answers, by `METHOD path`. */
 let answers: Record<string, { status: number; body: unknown }>;
 let keys: unknown[];
+let bodies: string[];
 
 beforeEach(async () => {
   answers = {};
   keys = [];
+  bodies = [];
   server = createServer((request, response) => {
     keys.push(request.headers['x-api-key']);
     const found = answers[`${request.method} ${request.url}`];
-    response.writeHead(found?.status ?? 404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(found?.body ?? { detail: 'Not Found' }));
+    let body = '';
+    request.on('data', (piece) => {
+      body += String(piece);
+    });
+    request.on('end', () => {
+      bodies.push(body);
+      response.writeHead(found?.status ?? 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(found?.body ?? { detail: 'Not Found' }));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -150,6 +159,43 @@ describe('patchbay asterisk config', () => {
   });
 });
 
+describe('patchbay providers sync', () => {
+  const change = {
+    ...{ kind: 'number', subject: '+14155550100', from: 'https://old.example.com/voice' },
+    ...{ to: 'https://gw.example.com/inbound', state: 'planned', message: null },
+  };
+  const sync = (changes: object[]) => {
+    answers[`POST ${path}/sync`] = { status: 200, body: { changes } };
+  };
+
+  it('shows what would change, and changes nothing without --yes', async () => {
+    sync([change]);
+    const { code, out } = await run(`providers sync --config 7 --key k --url ${url}`);
+    expect([code, bodies]).toEqual([1, ['{"apply":false}']]);
+    expect(out.split('\n')).toEqual([
+      '- number +14155550100: https://old.example.com/voice -> https://gw.example.com/inbound',
+      'Nothing was changed. With --yes it is: all numbers of an application move.',
+      '',
+    ]);
+  });
+
+  it('with --yes has it done; what is blocked says why, and is a failure', async () => {
+    const blocked = { ...change, state: 'blocked', message: 'Remove it there.' };
+    sync([{ ...change, state: 'done' }]);
+    expect((await run(`providers sync --yes --config 7 --key k --url ${url}`)).code).toBe(0);
+    sync([blocked]);
+    const { code, out } = await run(`providers sync --yes --config 7 --key k --url ${url}`);
+    expect([code, bodies[0]]).toEqual([1, '{"apply":true}']);
+    expect(out).toContain('    -> Remove it there.\n');
+  });
+
+  it('says when there is nothing to do', async () => {
+    sync([]);
+    const { code, out } = await run(`providers sync --config 7 --key k --url ${url}`);
+    expect([code, out]).toEqual([0, 'All calls come here already.\n']);
+  });
+});
+
 describe('patchbay doctor', () => {
   const finding = (verdict: string, advice: string | null) => ({
     key: 'http',
@@ -171,7 +217,7 @@ describe('patchbay doctor', () => {
       '! HTTP: seen',
       '    -> do this',
       '- HTTP: seen',
-      'Calls can be held over this PBX.',
+      'Nothing was found that keeps calls from working.',
       '',
     ]);
   });

@@ -1,11 +1,13 @@
-// POST /organizations/telephony-configs/{id}/examine: looks for everything that could keep calls over a PBX
-// from working. Not part of the reference's API.
+// POST /organizations/telephony-configs/{id}/examine: looks for everything that could keep calls over a configuration from
+// working. Not part of the reference's API.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { Finding, Pbx } from '../../telephony/provider/pbx.ts';
-import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { examineHosted } from '../../telephony/doctor/hosted-doctor.ts';
+import type { Finding } from '../../telephony/provider/pbx.ts';
+import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -13,6 +15,8 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
+import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
+import { INBOUND_PATH } from './provider-sync.ts';
 
 /** Longer than all checks of an examination together may take; proxies wait for 60 s. */
 const EXAMINATION_MS_MAX = 55_000;
@@ -56,16 +60,15 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         tags: ['telephony'],
         security: keyRequired,
         operationId: 'examineTelephonyConfiguration',
-        summary: 'Examine a PBX',
+        summary: 'Examine a configuration',
         description:
-          'Examines the PBX of a configuration, with a test of its audio, in up to a minute.',
+          'Examines what calls over a configuration depend on, in up to a minute. Of a PBX: the connection, with a test of its audio. Of a hosted provider: credentials, account, application, numbers, and whether the public address is reached.',
         params: z.object({ config_id: idInPath }),
         response: {
           200: examination,
           ...faults(
             'CONFIGURATION_NOT_FOUND',
             'PROVIDER_NOT_BUILT',
-            'EXAMINATION_UNSUPPORTED',
             'EXAMINATION_RUNNING',
             'TOO_MANY_ATTEMPTS',
           ),
@@ -75,7 +78,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const stored = await configurationOf(deps, organizationId, request.params.config_id);
-      const pbx = pbxOf(deps.providerByName(stored.provider), stored.provider);
+      const provider = providerOf(deps.providerByName(stored.provider), stored.provider);
       if (running.has(stored.id)) throw new GatewayError('EXAMINATION_RUNNING');
       if (running.size >= EXAMINATIONS_MAX) {
         throw new GatewayError('QUEUE_FULL', { queue: 'examinations' });
@@ -85,9 +88,10 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
       running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, EXAMINATION_MS_MAX, 'examination');
       try {
+        if (isHosted(provider)) return report(await hostedFindings(deps, stored, deadline.signal));
         const numbers = await deps.store.telephony.listNumbers(stored.id);
         const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
-        const findings = await pbx.examine(
+        const findings = await provider.pbx.examine(
           { organizationId, configurationId: stored.id, credentials: stored.credentials },
           {
             numbers: active.map(({ address }) => address),
@@ -96,10 +100,10 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
           },
           deadline.signal,
         );
-        const ok = findings.every(({ verdict }) => verdict !== 'fail');
-        if (!deps.access.isSignUpOpen || isAsterisk(findings)) return { ok, findings };
+        if (!deps.access.isSignUpOpen || isAsterisk(findings)) return report(findings);
         deps.log.info({ configurationId: stored.id, findings }, 'PBX not found by an examination');
-        return { ok, findings: [...findings.filter(isOfAddress), NO_ASTERISK] };
+        const shown = [...findings.filter(isOfAddress), NO_ASTERISK];
+        return { ...report(findings), findings: shown };
       } finally {
         deadline.done();
         running.delete(stored.id);
@@ -130,9 +134,29 @@ function isOfAddress({ key }: Finding): boolean {
   return key === 'address';
 }
 
-/** Throws PROVIDER_NOT_BUILT, EXAMINATION_UNSUPPORTED. */
-function pbxOf(provider: TelephonyProvider | undefined, name: string): Pbx {
+function report(findings: Finding[]): { ok: boolean; findings: Finding[] } {
+  return { ok: findings.every(({ verdict }) => verdict !== 'fail'), findings };
+}
+
+async function hostedFindings(
+  deps: ApiDeps,
+  { id, provider: name, credentials }: TelephonyConfiguration,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const provider = hostedProviderOf(deps, name);
+  if (provider === undefined) return [];
+  return examineHosted({
+    ...{ provider, configurationId: id, credentials, signal },
+    numbers: await hostedNumbers(deps, id, provider),
+    publicUrl: deps.publicUrl,
+    inboundUrl: deps.publicUrl + INBOUND_PATH,
+    clock: deps.clock,
+    log: deps.log,
+  });
+}
+
+/** Throws PROVIDER_NOT_BUILT. */
+function providerOf(provider: TelephonyProvider | undefined, name: string): TelephonyProvider {
   if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
-  if ('pbx' in provider) return provider.pbx;
-  throw new GatewayError('EXAMINATION_UNSUPPORTED', { provider: name });
+  return provider;
 }

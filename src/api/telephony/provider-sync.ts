@@ -14,7 +14,7 @@ import type { ProviderSync } from './telephony-schema.ts';
 /** A provider's answer must come within this time; a client waits for it. */
 const PROVIDER_MS = 10_000;
 
-const INBOUND_PATH = '/api/v1/telephony/inbound/run';
+export const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 
 /** Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. For a provider without
  *  ownership checks, or one that is not built, every number is accepted. */

@@ -3,6 +3,7 @@
 // Source: providers §5.7; the fields of a DNID from the repository cloudonix/cloudonix-php.
 
 import { z } from 'zod';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { applicationPath, findApplication, type VoiceApplication } from './applications.ts';
@@ -49,6 +50,21 @@ export function createCloudonixNumbers(
       return attach(client, { ...asking, address, application });
     },
   };
+}
+
+/** Where the calls of numbers go, in their order. One that no application has may come by a trunk. */
+export async function targetsOf(
+  client: CloudonixClient,
+  { addresses, ...asking }: Asking & { addresses: readonly string[] },
+): Promise<(NumberTarget | undefined)[]> {
+  const all = await listDnids(client, asking);
+  return addresses.map((address) => {
+    const forms = formsOf(address);
+    const known = all.filter(({ source }) => forms.includes(source));
+    const [id, ...others] = new Set(known.map(({ applicationId }) => applicationId ?? ''));
+    if (others.length > 0) return { kind: 'blocked', by: 'two applications, with + and without' };
+    return id ? { kind: 'application', id } : { kind: 'none' };
+  });
 }
 
 function refusal(message: string): { ok: false; message: string } {

@@ -6,6 +6,7 @@ import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
 import { createCloudonixClient } from './client.ts';
 import { CLOUDONIX_CALL_S_MAX, createCloudonixControl } from './control.ts';
+import { createCloudonixInspection } from './inspection.ts';
 import { createCloudonixMedia } from './media.ts';
 import { cloudonixWebhook } from './webhook.ts';
 
@@ -38,6 +39,7 @@ export function createCloudonixProvider(options: {
     },
     formatAddress: (addressNormalized) => addressNormalized, // As the trunk takes it: `+` and digits, or `sip:`.
     control: createCloudonixControl(client),
+    inspection: createCloudonixInspection(client),
     webhook: cloudonixWebhook,
     createMedia: createCloudonixMedia,
   };

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { ApplicationInspection } from '../provider/inspection.ts';
 import type { ApplicationWish } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
@@ -38,18 +39,51 @@ export async function ensureApplication(
     action: 'make-application',
     method: 'POST',
     path: 'Application/',
-    body: {
-      app_name: name,
-      answer_url: wanted.inboundUrl,
-      answer_method: 'POST',
-      // Otherwise the answer URL receives every hang-up.
-      hangup_url: hangupUrl(wanted.inboundUrl, client.provider),
-      hangup_method: 'POST',
-    },
+    body: { app_name: name, ...addresses(client, wanted.inboundUrl) },
     repeatable: false,
   };
   const response = await client.send(credentials, request, signal);
   return { application_id: client.contentOf(response, request, made).app_id };
+}
+
+const described = z.object({ app_name: z.string().nullish(), answer_url: z.string().nullish() });
+
+/** The configuration's application as the doctor reads it, and how it is pointed elsewhere. */
+export function applicationInspection(client: AccountClient): ApplicationInspection {
+  return {
+    async read(credentials, signal) {
+      const id = client.account(credentials).application_id ?? '';
+      if (id === '') return undefined;
+      const path = applicationPath(id);
+      const look = { credentials, action: 'get-application', path, schema: described, signal };
+      const found = await lookUp(client, look);
+      return found && { id, name: found.app_name || id, inboundUrl: found.answer_url || null };
+    },
+
+    async point(credentials, inboundUrl, signal) {
+      const id = client.account(credentials).application_id ?? '';
+      const wanted: AccountRequest = {
+        ...{ action: 'point-application', method: 'POST', path: applicationPath(id) },
+        body: addresses(client, inboundUrl),
+        repeatable: true,
+      };
+      client.contentOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+  };
+}
+
+function applicationPath(id: string): string {
+  return `Application/${encodeURIComponent(id)}/`;
+}
+
+function addresses({ provider }: AccountClient, inboundUrl: string): Record<string, string> {
+  return {
+    answer_url: inboundUrl,
+    answer_method: 'POST',
+    // Otherwise the answer URL receives every hang-up.
+    hangup_url: hangupUrl(inboundUrl, provider),
+    hangup_method: 'POST',
+  };
 }
 
 /** The URL to which an application sends inbound calls; undefined if there is no such application. */
@@ -61,7 +95,7 @@ export async function answerUrlOf(
     signal,
   }: { credentials: ProviderCredentials; applicationId: string; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const path = `Application/${encodeURIComponent(applicationId)}/`;
+  const path = applicationPath(applicationId);
   const schema = z.object({ answer_url: z.string().nullish() });
   const look = { credentials, action: 'get-application', path, schema, signal };
   const found = await lookUp(client, look);

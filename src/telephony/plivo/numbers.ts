@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
 import { answerUrlOf, ensureApplication } from '../plivo-xml/applications.ts';
 import { lookUp } from '../plivo-xml/calls.ts';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { PlivoConfig } from './config.ts';
@@ -72,14 +73,28 @@ async function attach(
   return { ok: true, message: null };
 }
 
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(
+  client: AccountClient<PlivoConfig>,
+  wish: Wish,
+): Promise<NumberTarget | undefined> {
+  const number = await find(client, wish);
+  const id = number && applicationOf(number);
+  if (number === undefined) return undefined;
+  return id ? { kind: 'application', id } : { kind: 'none' };
+}
+
+function applicationOf({ app_id: id, application }: z.infer<typeof owned>): string | undefined {
+  return id ?? /\/Application\/([^/]+)\/?$/.exec(application ?? '')?.[1];
+}
+
 /** The application stays as it is: other numbers share it. */
 async function detach(
   client: AccountClient<PlivoConfig>,
   wish: Wish,
   { number, ours }: { number: z.infer<typeof owned>; ours: string },
 ): Promise<{ ok: boolean; message: string | null }> {
-  const current = number.app_id ?? /\/Application\/([^/]+)\/?$/.exec(number.application ?? '')?.[1];
-  if (ours !== '' && current === ours) await assign(client, wish, null);
+  if (ours !== '' && applicationOf(number) === ours) await assign(client, wish, null);
   return { ok: true, message: null };
 }
 

@@ -6,7 +6,9 @@ import type { Clock } from '../../std/clock.ts';
 import { createStreamMedia } from '../plivo-xml/media.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
+import { createPlivoClient } from './client.ts';
 import { createPlivoControl, PLIVO_CALL_S_MAX } from './control.ts';
+import { createPlivoInspection } from './inspection.ts';
 import { plivoWebhook } from './webhook.ts';
 
 export function createPlivoProvider(options: {
@@ -14,6 +16,7 @@ export function createPlivoProvider(options: {
   egress?: Egress | undefined;
   deadlineMs?: number;
 }): HostedProvider {
+  const rest = createRest({ provider: 'plivo', ...options });
   return {
     name: 'plivo',
     capabilities: {
@@ -29,7 +32,8 @@ export function createPlivoProvider(options: {
       callS: { max: PLIVO_CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
-    control: createPlivoControl(createRest({ provider: 'plivo', ...options })),
+    control: createPlivoControl(rest),
+    inspection: createPlivoInspection(createPlivoClient(rest)),
     webhook: plivoWebhook,
     createMedia: () => createStreamMedia({ provider: 'plivo', linearIn: 'little-endian' }),
   };

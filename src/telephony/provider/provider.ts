@@ -2,6 +2,7 @@
 // depends on its name.
 
 import type { CallStatus, Direction, ProviderName } from '../../model/provider.ts';
+import type { ProviderInspection } from './inspection.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
@@ -270,6 +271,7 @@ interface AnyProvider {
 export interface HostedProvider extends AnyProvider {
   readonly capabilities: HostedCapabilities;
   readonly webhook: ProviderWebhook;
+  readonly inspection: ProviderInspection;
   /** A new protocol for one socket. */
   createMedia(): MediaProtocol;
 }

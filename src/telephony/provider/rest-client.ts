@@ -22,6 +22,8 @@ export interface RestRequest {
 export interface RestResponse {
   status: number;
   body: string;
+  /** The header `Date`, milliseconds since 1970; null without one. */
+  dateMs?: number | null;
 }
 
 /** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect, or
@@ -102,7 +104,13 @@ async function exchange(
     if (bytes > ANSWER_BYTES_MAX) throw new Error('answer too long');
     chunks.push(chunk);
   }
-  return { status: response.statusCode, body: Buffer.concat(chunks).toString() };
+  const text = Buffer.concat(chunks).toString();
+  return { status: response.statusCode, body: text, dateMs: dateOf(response.headers['date']) };
+}
+
+function dateOf(header: string | string[] | undefined): number | null {
+  const ms = typeof header === 'string' ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
 }
 
 function failure(

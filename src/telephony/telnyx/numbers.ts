@@ -1,6 +1,7 @@
 // The account's phone numbers: whether it owns one, and the application that gets its calls. Source: providers §2.7.
 
 import { z } from 'zod';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { applicationFault, readApplication } from './application.ts';
@@ -22,6 +23,19 @@ type OwnedNumber = z.infer<typeof numbers>[number];
 interface Asking {
   credentials: ProviderCredentials;
   signal: AbortSignal;
+}
+
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(
+  client: TelnyxClient,
+  address: string,
+  asking: Asking,
+): Promise<NumberTarget | undefined> {
+  const number = await find(client, address, asking);
+  if (number === undefined) return undefined;
+  return number.connection_id
+    ? { kind: 'application', id: number.connection_id }
+    : { kind: 'none' };
 }
 
 export function createTelnyxNumbers(

@@ -6,6 +6,7 @@ import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
 import { createTelnyxClient } from './client.ts';
 import { createTelnyxControl, TELNYX_CALL_S_MAX } from './control.ts';
+import { createTelnyxInspection } from './inspection.ts';
 import { createTelnyxMedia } from './media.ts';
 import { createTelnyxWebhook } from './webhook.ts';
 
@@ -31,6 +32,7 @@ export function createTelnyxProvider(options: {
     },
     formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: unchanged.
     control: createTelnyxControl(client),
+    inspection: createTelnyxInspection(client),
     webhook: createTelnyxWebhook(client),
     createMedia: createTelnyxMedia,
   };

@@ -54,11 +54,13 @@ export function createTwilioClient(rest: Rest): TwilioClient {
     send(credentials, wanted, signal) {
       const config = checkedCredentials(credentials);
       const base = (config.api_base_url || BASE_URL).replace(/\/+$/, '');
+      // The account itself is `.json`.
+      const separator = wanted.path.startsWith('.') ? '' : '/';
       const login = Buffer.from(`${config.account_sid}:${config.auth_token}`).toString('base64');
       const request = {
         action: wanted.action,
         method: wanted.form === null ? ('GET' as const) : ('POST' as const),
-        url: `${base}/2010-04-01/Accounts/${encodeURIComponent(config.account_sid)}/${wanted.path}`,
+        url: `${base}/2010-04-01/Accounts/${encodeURIComponent(config.account_sid)}${separator}${wanted.path}`,
         headers: {
           authorization: `Basic ${login}`,
           accept: 'application/json',

@@ -2,6 +2,7 @@
 // Source: twilio-oai, twilio_api_v2010, IncomingPhoneNumbers.
 
 import { z } from 'zod';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { answerOf, type TwilioClient } from './client.ts';
@@ -14,12 +15,25 @@ const page = z.object({
     z.object({
       sid: z.string(),
       phone_number: z.string(),
+      voice_url: z.string().nullish(),
       voice_application_sid: z.string().nullish(),
       trunk_sid: z.string().nullish(),
     }),
   ),
 });
 type OwnedNumber = z.infer<typeof page>['incoming_phone_numbers'][number];
+
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(
+  client: TwilioClient,
+  options: { credentials: ProviderCredentials; address: string; signal: AbortSignal },
+): Promise<NumberTarget | undefined> {
+  const number = await find(client, options);
+  if (number === undefined) return undefined;
+  if (number.trunk_sid) return { kind: 'blocked', by: 'a SIP trunk' };
+  if (number.voice_application_sid) return { kind: 'blocked', by: 'a TwiML application' };
+  return number.voice_url ? { kind: 'url', url: number.voice_url } : { kind: 'none' };
+}
 
 export function createTwilioNumbers(
   client: TwilioClient,

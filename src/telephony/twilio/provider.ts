@@ -5,7 +5,9 @@ import type { Egress } from '../../egress/egress-rule.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
+import { createTwilioClient } from './client.ts';
 import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';
+import { createTwilioInspection } from './inspection.ts';
 import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';
 
@@ -14,6 +16,7 @@ export function createTwilioProvider(options: {
   egress?: Egress | undefined;
   deadlineMs?: number;
 }): HostedProvider {
+  const rest = createRest({ provider: 'twilio', ...options });
   return {
     name: 'twilio',
     capabilities: {
@@ -29,7 +32,8 @@ export function createTwilioProvider(options: {
       callS: { max: TWILIO_CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: unchanged.
-    control: createTwilioControl(createRest({ provider: 'twilio', ...options })),
+    control: createTwilioControl(rest),
+    inspection: createTwilioInspection(createTwilioClient(rest)),
     webhook: twilioWebhook,
     createMedia: createTwilioMedia,
   };

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
 import { answerUrlOf, ensureApplication } from '../plivo-xml/applications.ts';
 import { lookUp } from '../plivo-xml/calls.ts';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { VobizConfig } from './config.ts';
@@ -87,6 +88,18 @@ async function attach(
   }
   await assign(client, wish, { method: 'POST', body: { application_id: ours } });
   return { ok: true, message: null };
+}
+
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(
+  client: AccountClient<VobizConfig>,
+  wish: Wish,
+): Promise<NumberTarget | undefined> {
+  const number = await find(client, wish);
+  if (number === undefined) return undefined;
+  if ((number.trunk_group_id ?? '') !== '') return { kind: 'blocked', by: 'a SIP trunk' };
+  const id = String(number.application_id ?? '');
+  return id === '' ? { kind: 'none' } : { kind: 'application', id };
 }
 
 /** The application stays as it is: other numbers share it. */

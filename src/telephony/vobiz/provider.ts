@@ -6,7 +6,9 @@ import type { Clock } from '../../std/clock.ts';
 import { createStreamMedia } from '../plivo-xml/media.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
+import { createVobizClient } from './client.ts';
 import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';
+import { createVobizInspection } from './inspection.ts';
 import { vobizWebhook } from './webhook.ts';
 
 export function createVobizProvider(options: {
@@ -14,6 +16,7 @@ export function createVobizProvider(options: {
   egress?: Egress | undefined;
   deadlineMs?: number;
 }): HostedProvider {
+  const rest = createRest({ provider: 'vobiz', ...options });
   return {
     name: 'vobiz',
     capabilities: {
@@ -29,7 +32,8 @@ export function createVobizProvider(options: {
       callS: { max: VOBIZ_CALL_S_MAX },
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
-    control: createVobizControl(createRest({ provider: 'vobiz', ...options })),
+    control: createVobizControl(rest),
+    inspection: createVobizInspection(createVobizClient(rest)),
     webhook: vobizWebhook,
     createMedia: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
   };

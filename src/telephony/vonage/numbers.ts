@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
+import type { NumberTarget } from '../provider/inspection.ts';
 import type { ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { answerOf, checkedCredentials, type VonageClient, type VonageRequest } from './client.ts';
@@ -40,7 +41,7 @@ const application = z.looseObject({
 });
 type Application = z.infer<typeof application>;
 
-interface Asking {
+export interface Asking {
   client: VonageClient;
   credentials: ProviderCredentials;
   signal: AbortSignal;
@@ -63,7 +64,7 @@ export function createVonageNumbers(
       const { application_id: ours } = checkedCredentials(credentials);
       // The application serves other numbers too: its URL stays.
       if (url === null) return owned.app_id === ours ? link(asking, owned, null) : done();
-      const refused = await pointApplication(asking, ours, url);
+      const refused = await pointUnused(asking, ours, url);
       if (refused !== undefined) return refusal(refused);
       return owned.app_id === ours ? done() : link(asking, owned, ours);
     },
@@ -119,24 +120,56 @@ async function link(
   return refusal(`Vonage did not link the number: ${code} ${words}`.trim());
 }
 
-/** Points the application's voice webhooks at us. The reason why not, if they belong to another gateway. */
-async function pointApplication(
-  asking: Asking,
-  id: string,
-  url: string,
-): Promise<string | undefined> {
-  const path = `/v2/applications/${encodeURIComponent(id)}`;
-  const read = { action: 'get-application', method: 'GET', api: 'applications', path } as const;
-  const found = await send(asking, { ...read, repeatable: true }, application);
-  const before = found.capabilities?.voice?.webhooks?.answer_url?.address ?? '';
+/** Points the application's voice webhooks at us. The reason why not, if they belong to another system. */
+async function pointUnused(asking: Asking, id: string, url: string): Promise<string | undefined> {
+  const found = await readApplication(asking, id);
+  const before = answerUrlOf(found) ?? '';
+  if (found === undefined) return 'The account has no such Vonage application.';
   if (before !== url && !isUnused(before)) {
     return `The application sends its calls elsewhere (${before}). If they are to come here: patchbay providers sync, or its answer URL in the Vonage dashboard; if not, use another application.`;
   }
+  await pointApplication(asking, { id, found, url });
+  return undefined;
+}
+
+/** Undefined if there is none. */
+export async function readApplication(
+  { client, credentials, signal }: Asking,
+  id: string,
+): Promise<Application | undefined> {
+  const wanted: VonageRequest = {
+    ...{ action: 'get-application', method: 'GET', api: 'applications', repeatable: true },
+    path: applicationPath(id),
+  };
+  const answer = await client.send(credentials, wanted, signal);
+  return answer.status === 404 ? undefined : answerOf(answer, wanted, application);
+}
+
+export function answerUrlOf(found: Application | undefined): string | undefined {
+  return found?.capabilities?.voice?.webhooks?.answer_url?.address;
+}
+
+function applicationPath(id: string): string {
+  return `/v2/applications/${encodeURIComponent(id)}`;
+}
+
+/** Wherever it pointed before. */
+export async function pointApplication(
+  asking: Asking,
+  { id, found, url }: { id: string; found: Application; url: string },
+): Promise<void> {
   const body = pointed(found, url);
-  if (isSame(body.capabilities, found.capabilities)) return undefined;
+  if (isSame(body.capabilities, found.capabilities)) return;
+  const path = applicationPath(id);
   const write = { action: 'configure-inbound', method: 'PUT', api: 'applications', path } as const;
   await send(asking, { ...write, body, repeatable: true }, z.unknown());
-  return undefined;
+}
+
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(asking: Asking, number: string): Promise<NumberTarget | undefined> {
+  const owned = await find(asking, number);
+  if (owned === undefined) return undefined;
+  return owned.app_id ? { kind: 'application', id: owned.app_id } : { kind: 'none' };
 }
 
 /** Names that are reserved for examples (RFC 2606): the dashboard asks for addresses when an application is made. */

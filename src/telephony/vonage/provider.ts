@@ -4,7 +4,9 @@ import type { Egress } from '../../egress/egress-rule.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
 import { createRest } from '../provider/rest-client.ts';
+import { createVonageClient } from './client.ts';
 import { createVonageControl, VONAGE_CALL_S_MAX } from './control.ts';
+import { createVonageInspection } from './inspection.ts';
 import { createVonageMedia } from './media.ts';
 import { vonageWebhook } from './webhook.ts';
 
@@ -32,6 +34,7 @@ export function createVonageProvider(options: {
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
     control: createVonageControl(rest, options.clock),
+    inspection: createVonageInspection(createVonageClient(rest, options.clock)),
     webhook: vonageWebhook,
     createMedia: createVonageMedia,
   };

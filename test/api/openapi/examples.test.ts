@@ -46,6 +46,18 @@ const unanswered: Record<string, unknown> = {
       },
     ],
   },
+  syncTelephonyConfiguration: {
+    changes: [
+      {
+        kind: 'number',
+        subject: '+14155550100',
+        from: 'https://old.example.com/voice',
+        to: 'https://gw.example.com/api/v1/telephony/inbound/run',
+        state: 'done',
+        message: null,
+      },
+    ],
+  },
   transcribeRecording: { transcript: 'Hello, how can I help you?' },
   deleteCampaign: { message: 'Campaign deleted' },
 };

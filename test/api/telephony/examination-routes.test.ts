@@ -77,18 +77,21 @@ describe('the examination of a PBX', () => {
     expect((await call('POST', `${ROOT}/${id}/examine`)).body.ok).toBe(isOk);
   });
 
-  it.each([
-    ['twilio', twilioConfig('http://127.0.0.1:9'), 'Only PBXs can be examined'],
-    [
-      'cloudonix',
-      { provider: 'cloudonix', bearer_token: 'token-of-it', domain_id: 'd' },
-      'Calls over cloudonix are not supported',
-    ],
-  ])('400 for %s, which has no PBX', async (name, config, words) => {
-    const id = await create(config, name);
+  it('of a hosted provider says what the provider answers', async () => {
+    const id = await create(twilioConfig('http://127.0.0.1:9'), 'twilio');
     const { status, body } = await call('POST', `${ROOT}/${id}/examine`);
-    expect([status, body.detail]).toEqual([400, expect.stringContaining(words)]);
+    expect([status, body.ok]).toEqual([200, false]);
+    expect(body.findings[0]).toMatchObject({ key: 'credentials', verdict: 'fail' });
+    expect(body.findings.map(({ key }: Finding) => key)).toContain('websocket');
     expect(asked).toEqual([]);
+  });
+
+  it('400 for a provider that is not built', async () => {
+    const config = { provider: 'cloudonix', bearer_token: 'token-of-it', domain_id: 'd' };
+    const id = await create(config, 'cloudonix');
+    const { status, body } = await call('POST', `${ROOT}/${id}/examine`);
+    const words = 'Calls over cloudonix are not supported';
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(words)]);
   });
 
   it("404 for another organization's and for none", async () => {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { accountState, answerHeaders } from '../hosted/account-state.ts';
 import type { HostedFake, HostedFakeOptions } from '../hosted/hosted-fake.ts';
 import { FakeSession, type FakeSessionOptions } from './fake-session.ts';
 import { answerRest, type Domain, type RestAnswer } from './rest.ts';
@@ -51,6 +52,7 @@ class Fake implements FakeCloudonix {
   readonly #clock: Clock;
   readonly #reach: (url: string) => string;
   readonly #sender: WebhookSender;
+  readonly state = accountState();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #served: number[] = [];
   #ids = 100;
@@ -64,6 +66,7 @@ class Fake implements FakeCloudonix {
     const { gatewayUrl, application } = options;
     const uuid = '00000000-0000-4000-8000-000000000001';
     this.domain = {
+      state: this.state,
       name: options.domain,
       bearerToken: options.bearerToken,
       applications: [{ id: 1, uuid, url: `${gatewayUrl}${ROUTES}/inbound/run`, ...application }],
@@ -72,6 +75,20 @@ class Fake implements FakeCloudonix {
       dial: (body) => this.#dial(body),
       nextId: () => ++this.#ids,
     };
+  }
+
+  pointApplication(url: string | null): void {
+    const [application] = this.domain.applications;
+    if (url === null) this.domain.applications = [];
+    else if (application !== undefined) application.url = url;
+  }
+
+  moveNumber(number: string): void {
+    const forms = [number, number.replace(/^\+/, '')];
+    this.domain.dnids = this.domain.dnids.filter(({ source }) => !forms.includes(source));
+    for (const source of forms) {
+      this.domain.dnids.push({ id: this.domain.nextId(), source, applicationId: 4_711 });
+    }
   }
 
   get baseUrl(): string {
@@ -191,7 +208,7 @@ class Fake implements FakeCloudonix {
 
   #answer(response: ServerResponse, request: string, { status, body }: RestAnswer): void {
     this.asked.push({ request, status });
-    response.writeHead(status, { 'content-type': 'application/json' });
+    response.writeHead(status, answerHeaders(this.state));
     response.end(body === undefined ? '' : JSON.stringify(body));
   }
 

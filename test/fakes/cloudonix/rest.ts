@@ -1,6 +1,7 @@
 // The fake's REST interface, as far as the gateway uses it: calls, sessions, applications, DNIDs.
 // Source: providers §5; the shape of refusals is a guess.
 
+import type { AccountState } from '../hosted/account-state.ts';
 import type { FakeSession } from './fake-session.ts';
 
 export interface FakeApplication {
@@ -24,6 +25,7 @@ export interface RestAnswer {
 
 /** What the REST interface works on. */
 export interface Domain {
+  state: AccountState;
   name: string;
   bearerToken: string;
   applications: FakeApplication[];
@@ -48,6 +50,13 @@ export interface RestQuestion {
   json: unknown;
 }
 
+/** `GET domains sessions/`: the words of a path, a slash for each name. */
+function routeOf(method: string, scope: readonly string[]): string {
+  const [root, , resource = '', id, nested = '', nestedId] = scope;
+  const name = (part: string | undefined): string => (part === undefined ? '' : '/');
+  return `${method} ${root} ${resource}${name(id)}${nested}${name(nestedId)}`;
+}
+
 export function answerRest(domain: Domain, asked: RestQuestion): RestAnswer {
   if (asked.authorization !== `Bearer ${domain.bearerToken}`) {
     return fault(401, 'Invalid API key');
@@ -55,9 +64,9 @@ export function answerRest(domain: Domain, asked: RestQuestion): RestAnswer {
   const parts = asked.path.split('/').slice(1).map(decodeURIComponent);
   const scope = parts[0] === 'customers' ? parts.slice(2) : parts;
   if (scope[1] !== domain.name) return fault(404, 'No such domain');
-  const [root, , resource, id, nested, nestedId] = scope;
+  const [, , , id, , nestedId] = scope;
   const json = (asked.json ?? {}) as Record<string, unknown>; // The gateway's own JSON.
-  const route = `${asked.method} ${root} ${resource ?? ''}${id === undefined ? '' : '/'}${nested ?? ''}${nestedId === undefined ? '' : '/'}`;
+  const route = routeOf(asked.method, scope);
   switch (route) {
     case 'POST calls application':
       return dial(domain, json);
@@ -69,6 +78,10 @@ export function answerRest(domain: Domain, asked: RestQuestion): RestAnswer {
       return read(domain, id ?? '');
     case 'DELETE domains sessions/':
       return hangUp(domain, id ?? '');
+    case 'GET domains ':
+      return { status: 200, body: { id: 1, active: domain.state.standing !== 'suspended' } };
+    case 'PATCH domains applications/':
+      return updateApplication(domain, id ?? '', json);
     case 'POST domains applications':
       return createApplication(domain, json);
     case 'GET domains applications/':
@@ -141,6 +154,17 @@ function createApplication(domain: Domain, json: Record<string, unknown>): RestA
 function readApplication(domain: Domain, name: string): RestAnswer {
   const found = domain.applications.find((each) => each.name === name);
   return found === undefined ? fault(404, 'No such application') : { status: 200, body: found };
+}
+
+function updateApplication(
+  domain: Domain,
+  name: string,
+  json: Record<string, unknown>,
+): RestAnswer {
+  const found = domain.applications.find((each) => each.name === name);
+  if (found === undefined) return fault(404, 'No such application');
+  found.url = String(json['url'] ?? found.url);
+  return { status: 200, body: found };
 }
 
 function createDnid(domain: Domain, part: string, json: Record<string, unknown>): RestAnswer {

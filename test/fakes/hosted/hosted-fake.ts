@@ -3,6 +3,7 @@
 import type { ProviderName } from '../../../src/model/provider.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
+import type { AccountState, Routing } from './account-state.ts';
 import type { HostedCall } from './hosted-call.ts';
 
 /** Faults in the delivery of status webhooks. */
@@ -26,9 +27,10 @@ export interface HostedFakeOptions {
   mischief?: Mischief;
 }
 
-export interface HostedFake {
+export interface HostedFake extends Routing {
   /** For the configuration's `api_base_url`. */
   readonly baseUrl: string;
+  readonly state: AccountState;
   /** Every call, oldest first. */
   readonly calls: readonly HostedCall[];
   /** Rings the gateway. Resolves when the call exists; the rest shows in the call. */
@@ -55,6 +57,8 @@ export interface HostedRow {
   configuration(baseUrl: string): Record<string, unknown>;
   /** Fields of it with a secret that is not the account's. */
   wrongSecret: Record<string, unknown>;
+  /** Fields of it with which the provider refuses requests. Default: `wrongSecret`. */
+  wrongLogin?: Record<string, unknown>;
   /** A dial's success, as the provider answers it. */
   dialled: { status: number; body: unknown; callId: string };
   /** Refusals of a dial. At least: credentials, destination, capacity. */

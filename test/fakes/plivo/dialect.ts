@@ -1,6 +1,7 @@
 // What differs between the fakes of Plivo and Vobiz.
 
 import type { ProviderName } from '../../../src/model/provider.ts';
+import type { AccountState } from '../hosted/account-state.ts';
 import type { HostedCall } from '../hosted/hosted-call.ts';
 import type { WireOptions } from './stream-wire.ts';
 
@@ -39,6 +40,7 @@ export interface FakeApplication {
 
 /** What the REST interface works on. */
 export interface FakeAccount {
+  state: AccountState;
   applications: Map<string, FakeApplication>;
   /** The application of each number, by its digits; null: none. */
   numbers: Map<string, string | null>;

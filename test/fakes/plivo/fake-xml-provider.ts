@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { accountState, answerHeaders } from '../hosted/account-state.ts';
 import type { HostedFake, HostedFakeOptions } from '../hosted/hosted-fake.ts';
 import type { Dialect, FakeAccount, FakeApplication, XmlCall } from './dialect.ts';
 import { FakeXmlCall, type FakeXmlCallOptions } from './fake-call.ts';
@@ -37,6 +38,7 @@ export async function startFakeXmlProvider(
 
 class Fake implements FakeXmlProvider {
   readonly account: FakeAccount;
+  readonly state = accountState();
   readonly #dialect: Dialect;
   readonly #options: HostedFakeOptions;
   readonly #clock: Clock = systemClock;
@@ -57,6 +59,7 @@ class Fake implements FakeXmlProvider {
       hangup_url: `${options.gatewayUrl}/api/v1/telephony/${dialect.name}/hangup-callback`,
     };
     this.account = {
+      state: this.state,
       applications: new Map([[APPLICATION_ID, application]]),
       numbers: new Map(options.numbers.map((number) => [digitsOf(number), APPLICATION_ID])),
       calls: new Map(),
@@ -98,6 +101,16 @@ class Fake implements FakeXmlProvider {
     call.become('ringing');
     void call.follow(application?.answer_url ?? '', 'StartApp');
     return Promise.resolve(call);
+  }
+
+  pointApplication(url: string | null): void {
+    const application = this.account.applications.get(APPLICATION_ID);
+    if (url === null) this.account.applications.delete(APPLICATION_ID);
+    else if (application !== undefined) application.answer_url = url;
+  }
+
+  moveNumber(number: string): void {
+    this.account.numbers.set(digitsOf(number), '4711');
   }
 
   onOutboundCall(handler: (call: FakeXmlCall) => void): void {
@@ -194,7 +207,7 @@ class Fake implements FakeXmlProvider {
           body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
         })
       : { status: 401, body: { error: 'unauthorized' } };
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.writeHead(answer.status, answerHeaders(this.state));
     response.end(answer.status === 204 ? undefined : JSON.stringify(answer.body));
   }
 }

@@ -72,6 +72,10 @@ function ofApplications(
     return { status: 201, body: { api_id: 'fake', app_id: appId, message: 'created' } };
   }
   const one = applications.get(/^Application\/([^/]+)\/$/.exec(path)?.[1] ?? '');
-  if (one === undefined || method !== 'GET') return refusal(404, 'not found');
-  return { status: 200, body: one };
+  if (one === undefined) return refusal(404, 'not found');
+  if (method === 'GET') return { status: 200, body: one };
+  if (method !== 'POST') return refusal(405, 'not allowed');
+  one.answer_url = String(body['answer_url'] ?? one.answer_url);
+  one.hangup_url = String(body['hangup_url'] ?? one.hangup_url);
+  return { status: 202, body: { message: 'changed' } };
 }

@@ -53,9 +53,15 @@ function answerPlivo(
   if (number !== undefined) return ofNumber(account, { number, method, body });
   if (method === 'DELETE' && path.startsWith('Request/')) return refusal(404, 'not found');
   if (method !== 'GET') return undefined;
+  if (path === '') return describe(account.state);
   if (path === 'Call/') return listCalls(account, query);
   const call = /^Call\/([^/]+)\/$/.exec(path)?.[1];
   return call === undefined ? undefined : readCall(account.calls.get(call), query.get('status'));
+}
+
+function describe({ standing, balance }: FakeAccount['state']): RestAnswer {
+  const type = standing === 'trial' ? 'trial' : 'standard';
+  return { status: 200, body: { account_type: type, cash_credits: balance.toFixed(5) } };
 }
 
 function ofNumber(

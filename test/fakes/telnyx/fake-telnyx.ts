@@ -5,6 +5,7 @@ import { createPrivateKey, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../../src/std/clock.ts';
+import { accountState, answerHeaders } from '../hosted/account-state.ts';
 import type { HostedFake, HostedFakeOptions } from '../hosted/hosted-fake.ts';
 import { TelnyxCall } from './fake-call.ts';
 import { type Account, answerRest, type DialBody } from './rest.ts';
@@ -40,6 +41,7 @@ export async function startFakeTelnyx(options: FakeTelnyxOptions): Promise<FakeT
 
 class Fake implements FakeTelnyx {
   readonly account: Account;
+  readonly state = accountState();
   readonly #options: FakeTelnyxOptions;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #pickUp: (call: TelnyxCall) => void = () => undefined;
@@ -53,6 +55,7 @@ class Fake implements FakeTelnyx {
       webhook_api_version: '2',
     };
     this.account = {
+      state: this.state,
       apiKey: options.apiKey,
       applications: new Map([[application.id, application]]),
       numbers: new Map(),
@@ -103,6 +106,20 @@ class Fake implements FakeTelnyx {
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();
     });
+  }
+
+  pointApplication(url: string | null): void {
+    const { connectionId } = this.#options;
+    const application = this.account.applications.get(connectionId);
+    if (url === null) this.account.applications.delete(connectionId);
+    else if (application !== undefined) application.webhook_event_url = url;
+  }
+
+  moveNumber(phoneNumber: string): void {
+    const number = this.account.numbers.get(phoneNumber);
+    if (number === undefined) return;
+    number.connection_id = '4711';
+    number.connection_name = 'of another system';
   }
 
   #addNumber(phoneNumber: string): void {
@@ -171,7 +188,7 @@ class Fake implements FakeTelnyx {
       authorization: request.headers.authorization ?? '',
       body: text === '' ? undefined : JSON.parse(text),
     });
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.writeHead(answer.status, answerHeaders(this.state));
     response.end(JSON.stringify(answer.body));
   }
 }

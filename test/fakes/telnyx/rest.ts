@@ -2,6 +2,7 @@
 // API (v2), or of another type, is refused with 422. Source: providers §2.
 
 import { z } from 'zod';
+import type { AccountState } from '../hosted/account-state.ts';
 import type { TelnyxCall } from './fake-call.ts';
 
 export interface FakeApplication {
@@ -21,6 +22,7 @@ export interface FakeNumber {
 
 /** What the REST interface works on. */
 export interface Account {
+  state: AccountState;
   apiKey: string;
   applications: Map<string, FakeApplication>;
   numbers: Map<string, FakeNumber>;
@@ -117,6 +119,10 @@ export function answerRest(account: Account, request: RestRequest): RestAnswer {
   }
   const [resource, id, sub, name] = path;
   switch (`${method} ${resource}${id === undefined ? '' : '/'}${sub ?? ''}`) {
+    case 'GET balance':
+      return balance(account.state);
+    case 'PATCH call_control_applications/':
+      return updateApplication(account, id ?? '', body);
     case 'POST calls':
       return createCall(account, body);
     case 'GET calls/':
@@ -254,6 +260,22 @@ function createApplication(account: Account, sent: unknown): RestAnswer {
   const application = { id, ...read.data };
   account.applications.set(id, application);
   return { status: 201, body: { data: application } };
+}
+
+function updateApplication(account: Account, id: string, sent: unknown): RestAnswer {
+  const before = account.applications.get(id);
+  const read = applicationBody.safeParse(sent);
+  if (before === undefined) return NOT_FOUND;
+  if (!read.success) return fault(422, '10004', 'Invalid parameter', read.error.message);
+  const application = { ...before, ...read.data };
+  account.applications.set(id, application);
+  return { status: 200, body: { data: application } };
+}
+
+function balance({ balance: amount }: AccountState): RestAnswer {
+  const text = amount.toFixed(2);
+  const facts = { balance: text, available_credit: text, credit_limit: '0.00', currency: 'USD' };
+  return { status: 200, body: { data: { record_type: 'balance', ...facts } } };
 }
 
 function numbers({ numbers: all }: Account, part: string): RestAnswer {

@@ -5,6 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import {
+  type AccountState,
+  accountState,
+  answerHeaders,
+  type Routing,
+} from '../hosted/account-state.ts';
 import { FakeCall, type FakeCallOptions, type StatusTarget } from './fake-call.ts';
 import { type Account, answerRest, type FakeNumber } from './rest.ts';
 import { type Delivered, type Mischief, WebhookSender } from './webhooks.ts';
@@ -28,7 +34,8 @@ export interface FakeTwilioOptions {
   clock?: Clock;
 }
 
-export interface FakeTwilio {
+export interface FakeTwilio extends Routing {
+  readonly state: AccountState;
   /** For the configuration's `api_base_url`. */
   readonly baseUrl: string;
   /** Every call, oldest first. */
@@ -61,6 +68,7 @@ class Fake implements FakeTwilio {
   readonly #reach: (url: string) => string;
   readonly #sender: WebhookSender;
   readonly #account: Account;
+  readonly state = accountState();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #pickUp: (call: FakeCall) => void = () => undefined;
 
@@ -70,6 +78,7 @@ class Fake implements FakeTwilio {
     this.#reach = options.reach ?? ((url) => url);
     this.#sender = new WebhookSender({ authToken: options.authToken, reach: this.#reach });
     this.#account = {
+      state: this.state,
       sid: options.accountSid,
       authToken: options.authToken,
       numbers: new Map(),
@@ -77,6 +86,15 @@ class Fake implements FakeTwilio {
       dial: (form) => this.#dial(form),
     };
     for (const number of options.numbers ?? []) this.#addNumber(number);
+  }
+
+  pointApplication(): void {
+    // Numbers have addresses of their own.
+  }
+
+  moveNumber(phoneNumber: string): void {
+    const number = this.#account.numbers.get(phoneNumber) ?? this.#addNumber(phoneNumber);
+    number.voiceUrl = 'https://another.system.invalid/voice';
   }
 
   get baseUrl(): string {
@@ -216,7 +234,7 @@ class Fake implements FakeTwilio {
       authorization: request.headers.authorization ?? '',
       body: await readBody(request),
     });
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.writeHead(answer.status, answerHeaders(this.state));
     response.end(JSON.stringify(answer.body));
   }
 }

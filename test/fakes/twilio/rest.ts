@@ -1,6 +1,7 @@
 // The fake's REST interface, as far as the gateway uses it: Calls and IncomingPhoneNumbers. Status
 // codes and error bodies are Twilio's. Source: twilio-oai, twilio.com/docs/api/errors
 
+import type { AccountState } from '../hosted/account-state.ts';
 import type { FakeCall } from './fake-call.ts';
 
 export interface FakeNumber {
@@ -18,6 +19,7 @@ export interface RestAnswer {
 
 /** What the REST interface works on. */
 export interface Account {
+  state: AccountState;
   sid: string;
   authToken: string;
   numbers: Map<string, FakeNumber>;
@@ -48,11 +50,16 @@ export function answerRest(
   const { method, path, query, authorization } = request;
   const login = Buffer.from(`${account.sid}:${account.authToken}`).toString('base64');
   if (authorization !== `Basic ${login}`) return fault(401, 20_003, 'Authenticate');
+  if (`${method} ${path}` === `GET /2010-04-01/Accounts/${account.sid}.json`) {
+    return describe(account.state);
+  }
   const [, root, resource = '', sid] =
     /^\/2010-04-01\/Accounts\/(\w+)\/(\w+)(?:\/(\w+))?\.json$/.exec(path) ?? [];
   if (root !== account.sid) return fault(404, 20_404, `The resource ${path} was not found`);
   const form = new URLSearchParams(request.body);
   switch (`${method} ${resource}${sid === undefined ? '' : '/'}`) {
+    case 'GET Balance':
+      return { status: 200, body: { balance: String(account.state.balance), currency: 'USD' } };
     case 'POST Calls':
       return createCall(account, form);
     case 'POST Calls/':
@@ -68,6 +75,11 @@ export function answerRest(
     default:
       return fault(404, 20_404, `The resource ${path} was not found`);
   }
+}
+
+function describe({ standing }: AccountState): RestAnswer {
+  const status = standing === 'suspended' ? 'suspended' : 'active';
+  return { status: 200, body: { status, type: standing === 'trial' ? 'Trial' : 'Full' } };
 }
 
 function createCall(account: Account, form: URLSearchParams): RestAnswer {

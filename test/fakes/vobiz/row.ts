@@ -57,6 +57,10 @@ function answerVobiz(
     return { status: 200, body: { message: 'changed' } };
   }
   if (method !== 'GET') return undefined;
+  if (path === 'balance') {
+    const { balance, standing: status } = account.state;
+    return { status: 200, body: { available_balance: balance, currency: 'INR', status } };
+  }
   const over = /^cdr\/([^/]+)$/.exec(path)?.[1];
   if (over !== undefined) return recordOf(account.calls.get(over));
   const live = /^Call\/([^/]+)\/$/.exec(path)?.[1];

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { accountState, answerHeaders } from '../hosted/account-state.ts';
 import type { HostedFake, HostedFakeOptions } from '../hosted/hosted-fake.ts';
 import { APPLICATION_ID, PUBLIC_KEY_PEM } from './account.ts';
 import { type Delivered, VonageWebhooks } from './events.ts';
@@ -33,6 +34,7 @@ class Fake implements FakeVonage {
   readonly #reach: (url: string) => string;
   readonly #webhooks: VonageWebhooks;
   readonly #account: Account;
+  readonly state = accountState();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #pickUp: (call: VonageCall) => void = () => undefined;
 
@@ -41,6 +43,8 @@ class Fake implements FakeVonage {
     this.#reach = options.reach ?? ((url) => url);
     this.#webhooks = new VonageWebhooks(this.#reach);
     this.#account = {
+      state: this.state,
+      hasApplication: true,
       numbers: options.numbers.map((number) => ({
         ...{ country: 'US', msisdn: number.replace(/^\+/, ''), app_id: APPLICATION_ID },
       })),
@@ -48,6 +52,18 @@ class Fake implements FakeVonage {
       application: newApplication(),
       dial: (wanted) => this.#dial(wanted),
     };
+  }
+
+  pointApplication(url: string | null): void {
+    this.#account.hasApplication = url !== null;
+    const capabilities = this.application['capabilities'] as { voice: { webhooks: object } };
+    const { voice } = capabilities;
+    voice.webhooks = { answer_url: { address: url ?? '', http_method: 'POST' } };
+  }
+
+  moveNumber(number: string): void {
+    const found = this.#account.numbers.find(({ msisdn }) => msisdn === number.replace(/^\+/, ''));
+    if (found !== undefined) found.app_id = 'another-application';
   }
 
   get baseUrl(): string {
@@ -168,7 +184,7 @@ class Fake implements FakeVonage {
       authorization: request.headers.authorization ?? '',
       body: await bodyOf(request),
     });
-    response.writeHead(status, { 'content-type': 'application/json' });
+    response.writeHead(status, answerHeaders(this.state));
     response.end(body === undefined ? undefined : JSON.stringify(body));
   }
 }

@@ -2,6 +2,7 @@
 // Source: developer.vonage.com, Voice API, Application API v2, Numbers API.
 
 import { z } from 'zod';
+import type { AccountState } from '../hosted/account-state.ts';
 import { API_KEY, API_SECRET, APPLICATION_ID, isSignedByGateway } from './account.ts';
 import type { VonageCall } from './fake-call.ts';
 
@@ -17,6 +18,8 @@ export interface RestAnswer {
 }
 
 export interface Account {
+  state: AccountState;
+  hasApplication: boolean;
   numbers: FakeNumber[];
   calls: Map<string, VonageCall>;
   /** As the Application API has it, without what it adds. */
@@ -77,6 +80,10 @@ export async function answerRest(account: Account, request: RestRequest): Promis
   }
   const login = Buffer.from(`${API_KEY}:${API_SECRET}`).toString('base64');
   if (request.authorization !== `Basic ${login}`) return unauthorized();
+  if (`${method} ${path}` === 'GET /account/get-balance') {
+    return { status: 200, body: { value: account.state.balance, autoReload: false } };
+  }
+  if (path.startsWith('/v2/applications/') && !account.hasApplication) return none;
   if (path === `/v2/applications/${APPLICATION_ID}`) return answerApplication(account, request);
   if (`${method} ${path}` === 'GET /account/numbers') return listNumbers(account, request.query);
   if (`${method} ${path}` === 'POST /number/update') return updateNumber(account, request.body);

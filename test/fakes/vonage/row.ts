@@ -27,6 +27,7 @@ export const vonageRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { signature_secret: 'x'.repeat(32) },
+  wrongLogin: { api_secret: 'another' },
   dialled: {
     status: 201,
     body: { uuid: UUID, status: 'started', direction: 'outbound', conversation_uuid: 'CON-1' },

@@ -4,13 +4,14 @@
 import { codecByName } from '../../../codec/registry.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
+import { type CheckOutcome, fail, pass, warn } from '../../provider/check.ts';
 import type { MediaEvent, MediaListener, MediaSession } from '../../provider/media-session.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { AriMediaSession } from '../media/ari-media-session.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
 import type { MediaTransportOptions, MediaTransports } from '../media/websocket-transports.ts';
 import type { OpenLeg } from '../rest/peer.ts';
-import { type CheckContext, type CheckOutcome, check, fail, pass, warn } from './check.ts';
+import { type CheckContext, check } from './check.ts';
 import type { TestApplication } from './test-application.ts';
 import { fillTone, measureTone, type ToneLevel } from './test-tone.ts';
 

@@ -2,22 +2,21 @@
 // Source: asterisk §2.6, §4, §7.
 
 import { codeOf } from '../../../errors/gateway-error.ts';
+import {
+  type CheckOutcome,
+  type CheckSubject,
+  fail,
+  pass,
+  skip,
+  warn,
+} from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { connectionFault, hostOf } from '../connection/connection-fault.ts';
 import { createChannelIds } from '../rest/channel-ids.ts';
 import type { AriAnswer } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import { ariInfo } from '../rest/messages.ts';
-import {
-  type CheckContext,
-  type CheckOutcome,
-  type CheckSubject,
-  check,
-  fail,
-  pass,
-  skip,
-  warn,
-} from './check.ts';
+import { type CheckContext, check } from './check.ts';
 
 const REQUEST_MS_MAX = 6_000;
 const ADDRESS: CheckSubject = { key: 'address', title: 'Address' };

@@ -3,18 +3,17 @@
 // channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
 
 import { z } from 'zod';
-import type { Finding } from '../../provider/pbx.ts';
-import type { AriClient } from '../rest/client.ts';
 import {
-  type CheckContext,
   type CheckOutcome,
   type CheckSubject,
-  check,
   fail,
   pass,
   skip,
   warn,
-} from './check.ts';
+} from '../../provider/check.ts';
+import type { Finding } from '../../provider/pbx.ts';
+import type { AriClient } from '../rest/client.ts';
+import { type CheckContext, check } from './check.ts';
 import type { TestApplication } from './test-application.ts';
 
 const LOOK_MS_MAX = 10_000;

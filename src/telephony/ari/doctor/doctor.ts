@@ -1,9 +1,10 @@
 // The doctor of an Asterisk: runs the checks one after the other, in the order in which they depend on each other.
 
+import { type CheckSubject, fail, pass, skip } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
 import { type MediaParts, mediaFinding } from './audio-check.ts';
-import { type CheckContext, type CheckSubject, check, fail, pass, skip } from './check.ts';
+import { type CheckContext, check } from './check.ts';
 import { examineLink, type LinkReport } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
 import {

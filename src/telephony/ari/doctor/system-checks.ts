@@ -2,20 +2,19 @@
 // Source: asterisk §2.6, §4, §6, §7.
 
 import { z } from 'zod';
-import type { Finding } from '../../provider/pbx.ts';
-import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
-import { judgeRelease } from '../media/transport-selection.ts';
-import type { AriAccount } from '../rest/config.ts';
 import {
-  type CheckContext,
   type CheckOutcome,
   type CheckSubject,
-  check,
   fail,
   pass,
   skip,
   warn,
-} from './check.ts';
+} from '../../provider/check.ts';
+import type { Finding } from '../../provider/pbx.ts';
+import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
+import { judgeRelease } from '../media/transport-selection.ts';
+import type { AriAccount } from '../rest/config.ts';
+import { type CheckContext, check } from './check.ts';
 
 const REQUEST_MS_MAX = 8_000;
 const VERSION: CheckSubject = { key: 'version', title: 'Version' };

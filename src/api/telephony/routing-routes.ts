@@ -1,0 +1,85 @@
+// POST /organizations/telephony-configs/{id}/sync: points the provider's application and numbers at this installation, when
+// that is asked for. Not part of the reference's API.
+
+import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { applyRouting, planRouting } from '../../telephony/doctor/routing.ts';
+import { FailureLimiter } from '../auth/attempt-limit.ts';
+import type { Api, ApiDeps } from '../http/api-deps.ts';
+import { principalOf } from '../http/authentication.ts';
+import { faults } from '../http/error-schema.ts';
+import { keyRequired } from '../http/openapi.ts';
+import { idInPath } from '../http/values.ts';
+import { configurationOf } from './configuration-routes.ts';
+import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
+import { INBOUND_PATH } from './provider-sync.ts';
+
+/** Up to 50 numbers, two requests each; proxies wait for 60 s. */
+const SYNC_MS_MAX = 55_000;
+/** Of one organization: each is many requests to a provider. */
+const OF_ORGANIZATION = { attemptsMax: 30, windowMs: 600_000 };
+
+const change = z
+  .object({
+    kind: z.enum(['application', 'number']),
+    subject: z.string().describe("The application's name, or the number."),
+    from: z.string().describe('Where its calls go.'),
+    to: z.string().describe('Where they are to go.'),
+    state: z.enum(['planned', 'done', 'blocked']),
+    message: z.string().nullable().describe('Why it is blocked.'),
+  })
+  .meta({ id: 'TelephonyRoutingChange' });
+
+export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
+  const limiter = new FailureLimiter(deps.clock, OF_ORGANIZATION);
+
+  api.post(
+    '/organizations/telephony-configs/:config_id/sync',
+    {
+      schema: {
+        tags: ['telephony'],
+        security: keyRequired,
+        operationId: 'syncTelephonyConfiguration',
+        summary: 'Point inbound calls at this installation',
+        description:
+          "Shows which application and numbers of a hosted provider send their calls elsewhere, and with `apply` points them at this installation's public address. Numbers without an agent are left alone.",
+        params: z.object({ config_id: idInPath }),
+        body: z.object({
+          apply: z.boolean().default(false).describe('False: only shows what would change.'),
+        }),
+        response: {
+          200: z.object({ changes: z.array(change) }).meta({ id: 'TelephonyRouting' }),
+          ...faults(
+            'CONFIGURATION_NOT_FOUND',
+            'PROVIDER_NOT_BUILT',
+            'SYNC_UNSUPPORTED',
+            'TOO_MANY_ATTEMPTS',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const stored = await configurationOf(deps, organizationId, request.params.config_id);
+      const provider = hostedProviderOf(deps, stored.provider);
+      if (provider === undefined) {
+        throw new GatewayError('SYNC_UNSUPPORTED', { provider: stored.provider });
+      }
+      limiter.count(organizationId);
+      const deadline = deadlineSignal(deps.clock, SYNC_MS_MAX, 'sync');
+      try {
+        const numbers = await hostedNumbers(deps, stored.id, provider);
+        const wish = {
+          ...{ provider, credentials: stored.credentials, signal: deadline.signal },
+          numbers: numbers.filter(({ isInbound }) => isInbound),
+          inboundUrl: deps.publicUrl + INBOUND_PATH,
+        };
+        const changes = await planRouting(wish);
+        return { changes: request.body.apply ? await applyRouting(wish, changes) : changes };
+      } finally {
+        deadline.done();
+      }
+    },
+  );
+}

@@ -1,0 +1,175 @@
+// The doctor of a hosted provider's configuration: credentials, account, clock, application, numbers, and whether the
+// provider reaches this gateway. Changes nothing.
+
+import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Clock } from '../../std/clock.ts';
+import {
+  type CheckMeans,
+  type CheckOutcome,
+  fail,
+  pass,
+  runCheck,
+  skip,
+  warn,
+} from '../provider/check.ts';
+import type { AccountReport, ApplicationReport } from '../provider/inspection.ts';
+import type { Finding } from '../provider/pbx.ts';
+import type { HostedProvider } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import {
+  accountOutcome,
+  applicationOutcome,
+  clockOutcome,
+  numberOutcome,
+} from './account-checks.ts';
+import { addressOutcome, healthOutcome, mediaOutcome } from './address-checks.ts';
+import { callHealth, callMedia } from './self-call.ts';
+
+const REQUEST_MS_MAX = 12_000;
+/** All numbers, one request each. */
+const NUMBERS_MS_MAX = 25_000;
+
+export interface ExaminedNumber {
+  /** As it is shown. */
+  address: string;
+  /** In the provider's format. */
+  providerAddress: string;
+  /** Whether an agent answers its calls. */
+  isInbound: boolean;
+}
+
+export interface HostedExamination {
+  provider: HostedProvider;
+  configurationId: string;
+  credentials: ProviderCredentials;
+  /** Active ones. */
+  numbers: readonly ExaminedNumber[];
+  publicUrl: string;
+  inboundUrl: string;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+type Look = (signal: AbortSignal) => Promise<CheckOutcome>;
+
+/** Never rejects because of a finding. */
+export async function examineHosted(examination: HostedExamination): Promise<Finding[]> {
+  const [reach, account] = await Promise.all([
+    reachFindings(examination),
+    accountFindings(examination),
+  ]);
+  return [...account, ...reach];
+}
+
+async function accountFindings(examination: HostedExamination): Promise<Finding[]> {
+  const { provider, credentials, clock, numbers } = examination;
+  const { inspection } = provider;
+  let report: AccountReport | undefined;
+  const login = await one(examination, 'credentials', 'Credentials', async (signal) => {
+    report = await inspection.account(credentials, signal);
+    return pass('The provider accepts them.');
+  });
+  const findings = [login];
+  const add = (key: string, title: string, outcome: CheckOutcome) =>
+    findings.push({ key, title, ...outcome });
+  if (report === undefined) {
+    add('numbers', 'Numbers', skip('The credentials come first.'));
+    return findings;
+  }
+  add('account', 'Account', accountOutcome(report));
+  add('clock', 'Clock', clockOutcome(report.dateMs, clock.now()));
+  add('webhook_key', 'Webhooks', keyOutcome(examination));
+  let application: ApplicationReport | undefined;
+  if (inspection.application !== null) {
+    const { application: asked } = inspection;
+    const finding = await one(examination, 'application', 'Application', async (signal) => {
+      application = await asked.read(credentials, signal);
+      return applicationOutcome(application, examination.inboundUrl, syncCommand(examination));
+    });
+    findings.push(finding);
+  }
+  if (numbers.length === 0) {
+    const advice = 'Add a number to the configuration: a call needs a caller id.';
+    add('numbers', 'Numbers', warn('The configuration has no active number.', advice));
+  }
+  return [...findings, ...(await numberFindings(examination, application?.id))];
+}
+
+function keyOutcome({ provider, credentials }: HostedExamination): CheckOutcome {
+  const missing = provider.inspection.missingWebhookKey(credentials);
+  if (missing === undefined) return pass('The key with which they are verified is stored.');
+  return fail(
+    `${missing} is missing: every webhook is refused, so that no call is connected.`,
+    `Store ${missing}; GET /organizations/telephony-providers/metadata says where it is found.`,
+  );
+}
+
+/** One for each number. What fails for all is one finding. */
+async function numberFindings(
+  examination: HostedExamination,
+  applicationId: string | undefined,
+): Promise<Finding[]> {
+  const { provider, credentials, inboundUrl } = examination;
+  const inbound = examination.numbers.filter(({ isInbound }) => isInbound);
+  if (inbound.length === 0) return [];
+  const addresses = inbound.map(({ providerAddress }) => providerAddress);
+  const sync = syncCommand(examination);
+  let findings: Finding[] = [];
+  const all = await one(
+    examination,
+    'numbers',
+    'Numbers',
+    async (signal) => {
+      const targets = await provider.inspection.targets(credentials, addresses, signal);
+      findings = inbound.map(({ address }, i) => ({
+        ...{ key: 'number', title: `Number ${address}` },
+        ...numberOutcome({ target: targets[i], applicationId, inboundUrl }, sync),
+      }));
+      return pass('');
+    },
+    NUMBERS_MS_MAX,
+  );
+  return all.verdict === 'pass' ? findings : [all];
+}
+
+function syncCommand({ configurationId }: HostedExamination): string {
+  return `npx patchbay providers sync --config ${configurationId}`;
+}
+
+async function reachFindings(examination: HostedExamination): Promise<Finding[]> {
+  const { publicUrl } = examination;
+  return [
+    { key: 'public_url', title: 'Public address', ...addressOutcome(publicUrl) },
+    await one(examination, 'reach', 'Reachable', async (signal) =>
+      healthOutcome(await callHealth(publicUrl, signal), publicUrl),
+    ),
+    await one(examination, 'websocket', 'Media sockets', async (signal) =>
+      mediaOutcome(await callMedia(publicUrl, signal), publicUrl),
+    ),
+  ];
+}
+
+function one(
+  { clock, log, signal }: HostedExamination,
+  key: string,
+  title: string,
+  look: Look,
+  msMax = REQUEST_MS_MAX,
+): Promise<Finding> {
+  return runCheck({ clock, log, signal, advice: ADVICE }, { key, title, msMax }, look);
+}
+
+const ADVICE: CheckMeans['advice'] = {
+  late: "Is the provider's status page green, and does this machine reach it?",
+  error: (error: GatewayError) =>
+    remedies.get(codeOf(error) ?? '') ??
+    'Try again; then see the log of the gateway at this moment.',
+};
+
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['PROVIDER_AUTH', "Store the credentials that the provider's console shows now."],
+  ['PROVIDER_CAPACITY', 'Try again in a minute: the account has no room for more requests.'],
+  ['PROVIDER_REFUSED', "The provider's own words say why; its console shows more."],
+]);

@@ -1,0 +1,81 @@
+// What a hosted provider says of an account, for the doctor and for pointing inbound calls at this installation. Reads
+// only, but for `ApplicationInspection.point`, which is asked for by name.
+
+import { z } from 'zod';
+import type { ProviderCredentials } from './terms.ts';
+
+export interface AccountReport {
+  /** As far as the provider says it. A trial calls verified numbers only, or not for long. */
+  standing: 'active' | 'trial' | 'suspended' | 'unknown';
+  /** Null where the provider does not say it. */
+  balance: { amount: number; currency: string | null } | null;
+  /** The provider's clock, milliseconds since 1970. Null if its answer had no date. */
+  dateMs: number | null;
+}
+
+export interface ApplicationReport {
+  /** How number targets name it, */
+  id: string;
+  /** and how people find it at the provider. */
+  name: string;
+  /** Where it sends inbound calls; null: nowhere. */
+  inboundUrl: string | null;
+}
+
+export interface ApplicationInspection {
+  /** The configuration's application. Undefined if the configuration names none, or the provider has none of that name.
+   *  Throws PROVIDER_*. */
+  read(
+    credentials: ProviderCredentials,
+    signal: AbortSignal,
+  ): Promise<ApplicationReport | undefined>;
+  /** Points the application, with all numbers on it, at `inboundUrl`, wherever it pointed before. Throws PROVIDER_*. */
+  point(credentials: ProviderCredentials, inboundUrl: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Where a number's inbound calls go. */
+export type NumberTarget =
+  | { kind: 'application'; id: string }
+  | { kind: 'url'; url: string }
+  | { kind: 'none' }
+  /** Something of the provider's takes its calls: a SIP trunk. */
+  | { kind: 'blocked'; by: string };
+
+export interface ProviderInspection {
+  /** With the configuration's credentials. Throws PROVIDER_*: PROVIDER_AUTH if they are refused. */
+  account(credentials: ProviderCredentials, signal: AbortSignal): Promise<AccountReport>;
+  /** Null where numbers have addresses of their own. */
+  application: ApplicationInspection | null;
+  /** In the order of `addresses` (in the provider's format); undefined for one that the account does not own. Throws
+   *  PROVIDER_*. */
+  targets(
+    credentials: ProviderCredentials,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<(NumberTarget | undefined)[]>;
+  /** The field with which webhooks are verified, where the credentials lack it. */
+  missingWebhookKey(credentials: ProviderCredentials): string | undefined;
+}
+
+/** An amount of money as providers write it: a number, or digits in text. */
+export const money = z.union([z.number(), z.string().trim().min(1).transform(Number)]).nullish();
+
+/** Undefined for no amount. */
+export function balanceOf(
+  amount: number | null | undefined,
+  currency: string | null | undefined,
+): AccountReport['balance'] {
+  return typeof amount === 'number' && Number.isFinite(amount)
+    ? { amount, currency: currency || null }
+    : null;
+}
+
+/** One after the other, as a provider's budget of requests wants it. */
+export async function inTurn<T, R>(
+  items: readonly T[],
+  ask: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await ask(item));
+  return results;
+}

@@ -1,0 +1,46 @@
+// A Vobiz account as the doctor reads it: its wallet, its application, and where its numbers' calls go.
+// Source: docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read leniently.
+
+import { z } from 'zod';
+import { parseJson } from '../../std/json.ts';
+import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
+import { applicationInspection } from '../plivo-xml/applications.ts';
+import { balanceOf, inTurn, money, type ProviderInspection } from '../provider/inspection.ts';
+import type { VobizConfig } from './config.ts';
+import { targetOf } from './numbers.ts';
+
+const wallet = z.looseObject({
+  available_balance: money,
+  balance: money,
+  currency: z.string().nullish(),
+  status: z.string().nullish(),
+});
+
+export function createVobizInspection(client: AccountClient<VobizConfig>): ProviderInspection {
+  return {
+    /** A list of numbers that is one long proves the credentials. The wallet is not documented. */
+    async account(credentials, signal) {
+      const ask = (action: string, path: string): AccountRequest => ({
+        ...{ action, method: 'GET', path, body: null, repeatable: true },
+      });
+      const wanted = ask('get-account', 'numbers?per_page=1');
+      const answer = await client.send(credentials, wanted, signal);
+      client.contentOf(answer, wanted, z.unknown());
+      const told = await client.send(credentials, ask('get-balance', 'balance'), signal);
+      const found = told.status === 200 ? wallet.safeParse(parseJson(told.body)).data : undefined;
+      const isActive = found?.status?.toLowerCase() === 'active';
+      return {
+        standing: isActive ? 'active' : 'unknown',
+        balance: balanceOf(found?.available_balance ?? found?.balance, found?.currency),
+        dateMs: answer.dateMs ?? null,
+      };
+    },
+
+    application: applicationInspection(client),
+
+    targets: (credentials, addresses, signal) =>
+      inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
+
+    missingWebhookKey: () => undefined,
+  };
+}
