@@ -8,6 +8,7 @@ import { benchCalls } from './calls.ts';
 import { benchConversation } from './conversation.ts';
 import { machine } from './machine.ts';
 import { benchManyCalls } from './many-calls.ts';
+import { benchMediaMessages } from './media-messages.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchRecordings } from './recordings.ts';
 import { benchBargeIn, benchRecording } from './turns.ts';
@@ -31,6 +32,11 @@ const sections: readonly Section[] = [
     title: 'audio: one 20 ms frame (one 32 ms window of the detector)',
     unit: 'us',
     measure: () => benchAudio(AUDIO_ITERATIONS),
+  },
+  {
+    title: 'media messages of each hosted provider: one 20 ms frame',
+    unit: 'us',
+    measure: () => benchMediaMessages(10 * AUDIO_ITERATIONS),
   },
   {
     title: 'pipeline: one 20 ms frame of one call, services left out',

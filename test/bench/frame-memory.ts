@@ -1,6 +1,7 @@
 // What the frames of steady calls leave to the garbage collector: bytes of heap a frame, from the bytes of the
 // media websocket to the pipeline and back. The sockets, the speech services and the detector are fakes. A program
-// of its own, as it measures all of its process; needs --expose-gc. Prints one line of JSON.
+// of its own, as it measures all of its process; needs --expose-gc. Its argument is a provider in whose messages the
+// frames come (default: twilio). Prints one line of JSON.
 
 import { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
@@ -11,15 +12,15 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { MediaListener, MediaSession } from '../../src/telephony/provider/media-session.ts';
 import { SocketMediaSession } from '../../src/telephony/provider/socket-media-session.ts';
-import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
 import {
   DEFAULT_MEDIA_LIMITS,
   MediaConnection,
 } from '../../src/transport/websocket/media-connection.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { vadOf } from '../fakes/vad-of.ts';
-import { streamOf } from '../load/gateway-end.ts';
-import type { CallStream } from '../load/wires/wire.ts';
+import { protocolOf, streamOf } from '../load/gateway-end.ts';
+import { type CallStream, HOSTED } from '../load/wires/wire.ts';
+import { wires } from '../load/wires/wires.ts';
 import { ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
 import { StepClock } from './step-clock.ts';
 
@@ -65,7 +66,8 @@ interface SteadyCall {
   message: Buffer;
 }
 
-const payload = Buffer.from(Buffer.alloc(160, 0xd5).toString('base64'));
+const provider = HOSTED.find((each) => each === process.argv[2]) ?? 'twilio';
+const payload = wires[provider].payloadOf(Buffer.alloc(160, 0xd5));
 const clock = new StepClock();
 const mediaClock = new MediaClock(clock);
 const { log } = quietLog('silent');
@@ -127,7 +129,7 @@ function begin(nth: number): SteadyCall {
     onClosed: () => undefined,
   });
   connection.admit((media) => hear(media));
-  const stream = streamOf('twilio', nth);
+  const stream = streamOf(provider, nth);
   for (const message of stream.opening()) connection.onText(message);
   return { socket, stream, message: Buffer.alloc(0) };
 }
@@ -146,7 +148,7 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
   };
   const link = new SocketMediaSession({
     socket: media,
-    protocol: createTwilioMedia(),
+    protocol: protocolOf(provider),
     clock,
     log,
   });

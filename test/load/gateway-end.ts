@@ -19,6 +19,10 @@ const protocols: Readonly<Record<HostedName, () => MediaProtocol>> = {
   vonage: createVonageMedia,
 };
 
+export function protocolOf(provider: HostedName): MediaProtocol {
+  return protocols[provider]();
+}
+
 /** Of no real account. */
 const credentials = {
   ['account_sid']: `AC${'2'.repeat(32)}`,
@@ -51,7 +55,7 @@ export function gatewayEnd(
   stream: CallStream,
   onAudio: (payload: Uint8Array, timestampMs: number) => void = () => undefined,
 ): GatewayEnd {
-  const media = protocols[provider]();
+  const media = protocolOf(provider);
   const listener = { onAudio, onEvent: () => undefined };
   for (const message of stream.opening()) media.decodeText(message, listener);
   const take = (message: string | Uint8Array): void => {

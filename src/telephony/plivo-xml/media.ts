@@ -5,12 +5,13 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { AudioMessageReader } from '../provider/audio-message-reader.ts';
+import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
-import type { MediaListener, MediaTraits } from '../provider/media-session.ts';
+import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
+import { audioOfText } from '../provider/message-bytes.ts';
 
-/** Payload bytes of one message. 160 to 640 come; more than this is not telephone audio. */
-const PAYLOAD_BYTES_MAX = 48 * 1024;
 /** One second of audio: the initial size of the buffer. */
 const PAYLOAD_BYTES_USUAL = 16_000;
 /** Buffer for payloads before encoding, shared by all streams. */
@@ -83,16 +84,32 @@ const codecs: Readonly<Record<string, string>> = {
   'audio/x-l16/16000': 'L16/16000',
 };
 
+/** The messages with audio of one format, of all streams: they do not name theirs. */
+const audioMessages = new Map(
+  Object.keys(codecs).map((format) => {
+    const layout = new AudioMessageLayout({ head: audioHead(format), middle: '' });
+    return [format, new AudioMessageWriter(layout, '')];
+  }),
+);
+
+/** `format`: encoding and rate, as in `codecs`. */
+function audioHead(format: string): string {
+  const [, encoding, rate] = /^(.+)\/(\d+)$/.exec(format) ?? [];
+  return `{"event":"playAudio","media":{"contentType":"${encoding}","sampleRate":${rate},"payload":"`;
+}
+
 class StreamMedia implements MediaProtocol {
   readonly traits = TRAITS;
   readonly #options: StreamMediaOptions;
   /** Undefined until `start`. */
   #streamId: string | undefined;
+  readonly #audioMessages = new AudioMessageReader();
   #isSwapped = false;
   /** The first timestamp: Plivo's are wall clock times. */
   #firstMs: number | undefined;
   /** Prepared text around the changing parts of messages. */
   #audioHead = '';
+  #audioText: AudioMessageWriter | undefined;
   #markHead = '';
   #clear = '';
 
@@ -100,11 +117,19 @@ class StreamMedia implements MediaProtocol {
     this.#options = options;
   }
 
+  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
+    const reader = this.#audioMessages;
+    if (!reader.read(bytes, from, end)) return false;
+    if (this.#isSwapped) swapBytes(reader.audio);
+    listener.onAudio(reader.audio, this.#timeOf(reader.timestampMs));
+    return true;
+  }
+
   decodeText(message: string, listener: MediaListener): void {
     const read = readEnvelope(message, envelope, knownEvents);
     if (read === undefined) return;
     if (!read.success) throw this.#malformed(message.length, read.error);
-    this.#accept(read.data, listener, message.length);
+    this.#accept(read.data, listener, message);
   }
 
   decodeBinary(message: Uint8Array): void {
@@ -118,6 +143,11 @@ class StreamMedia implements MediaProtocol {
     return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
   }
 
+  encodeAscii(payload: Uint8Array): Uint8Array {
+    assert(this.#audioText !== undefined, 'audio before the stream has started');
+    return this.#audioText.write(payload);
+  }
+
   encodeMark(name: string): string {
     assert(this.#markHead !== '', 'a checkpoint before the stream has started');
     return `${this.#markHead}${JSON.stringify(name)}}`;
@@ -128,7 +158,8 @@ class StreamMedia implements MediaProtocol {
     return this.#clear;
   }
 
-  #accept(message: Envelope, listener: MediaListener, bytes: number): void {
+  #accept(message: Envelope, listener: MediaListener, text: string): void {
+    const bytes = text.length;
     if (message.event === 'start') {
       if (this.#streamId !== undefined) throw this.#malformed(bytes);
       this.#start(message.start, listener);
@@ -139,7 +170,7 @@ class StreamMedia implements MediaProtocol {
     if (isOther && this.#streamId !== undefined) throw this.#malformed(bytes);
     switch (message.event) {
       case 'media':
-        this.#audio(message.media, listener, bytes);
+        this.#audio(message.media, listener, text);
         break;
       case 'dtmf':
         listener.onEvent({ type: 'digit', digit: message.dtmf.digit });
@@ -155,33 +186,33 @@ class StreamMedia implements MediaProtocol {
     }
   }
 
-  #audio(media: Media, listener: MediaListener, bytes: number): void {
+  #audio(media: Media, listener: MediaListener, text: string): void {
     if (media.track !== 'inbound') return;
-    const payload = decodeBase64(media.payload);
-    if (payload === undefined) throw this.#malformed(bytes);
+    const payload = audioOfText(media.payload);
+    if (payload === undefined) throw this.#malformed(text.length);
     if (payload.length === 0 || this.#streamId === undefined) return;
+    const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
+    this.#audioMessages.learn(text, { audio: payload, timestampMs });
     if (this.#isSwapped) swapBytes(payload);
-    listener.onAudio(payload, this.#timeOf(media.timestamp));
+    listener.onAudio(payload, this.#timeOf(timestampMs));
   }
 
   /** Milliseconds since the first audio; NaN without a timestamp. */
-  #timeOf(timestamp: string | number | undefined): number {
-    if (timestamp === undefined) return Number.NaN;
-    const ms = Number(timestamp);
-    this.#firstMs ??= ms;
-    return ms - this.#firstMs;
+  #timeOf(timestampMs: number): number {
+    if (Number.isNaN(timestampMs)) return Number.NaN;
+    this.#firstMs ??= timestampMs;
+    return timestampMs - this.#firstMs;
   }
 
   #start({ callId, streamId, mediaFormat }: Start, listener: MediaListener): void {
     const { encoding, sampleRate } = mediaFormat;
-    const codec = codecs[`${encoding}/${sampleRate}`];
-    if (codec === undefined) {
-      throw new GatewayError('MEDIA_CODEC', { encoding: `${encoding}/${sampleRate}` });
-    }
+    const format = `${encoding}/${sampleRate}`;
+    const codec = codecs[format];
+    if (codec === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
     this.#streamId = streamId;
     this.#isSwapped = codec !== 'PCMU' && this.#options.linearIn === 'big-endian';
-    const format = `"contentType":"${encoding}","sampleRate":${sampleRate}`;
-    this.#audioHead = `{"event":"playAudio","media":{${format},"payload":"`;
+    this.#audioHead = audioHead(format);
+    this.#audioText = audioMessages.get(format);
     this.#markHead = `{"event":"checkpoint","streamId":"${streamId}","name":`;
     this.#clear = `{"event":"clearAudio","streamId":"${streamId}"}`;
     const start = { callId, streamId, codecIn: codec, codecOut: codec, parameters: {} };
@@ -192,16 +223,6 @@ class StreamMedia implements MediaProtocol {
     const { provider } = this.#options;
     return new GatewayError('MEDIA_MALFORMED', { provider, bytes }, cause);
   }
-}
-
-/** Undefined if `text` is not entirely base64, or longer than a message allows. */
-function decodeBase64(text: string): Buffer | undefined {
-  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
-  const bytes = (text.length / 4) * 3 - padding;
-  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
-  // Node skips characters outside the alphabet, so the result has fewer bytes.
-  const payload = Buffer.from(text, 'base64');
-  return payload.length === bytes ? payload : undefined;
 }
 
 /** In place. Half a sample at the end stays. */

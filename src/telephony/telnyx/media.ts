@@ -4,12 +4,13 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { AudioMessageReader } from '../provider/audio-message-reader.ts';
+import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
+import { audioOfText } from '../provider/message-bytes.ts';
 
-/** Payload bytes of one message. Telnyx sends 160; more than this is not telephone audio. */
-const PAYLOAD_BYTES_MAX = 48 * 1024;
 /** One second of audio: the initial size of the buffer. */
 const PAYLOAD_BYTES_USUAL = 8_000;
 /** Buffer for payloads before encoding, shared by all streams. */
@@ -68,6 +69,13 @@ type Envelope = z.infer<typeof envelope>;
 type Start = Extract<Envelope, { event: 'start' }>;
 type Media = Extract<Envelope, { event: 'media' }>['media'];
 
+const AUDIO_HEAD = '{"event":"media","media":{"payload":"';
+/** Of all streams: the messages do not name theirs. */
+const audioMessages = new AudioMessageWriter(
+  new AudioMessageLayout({ head: AUDIO_HEAD, middle: '' }),
+  '',
+);
+
 /** A clear takes effect at once, so a short lead keeps barge-in short. */
 const TRAITS: MediaTraits = { marks: true, leadMs: { aim: 60, max: 160, step: 80 } };
 
@@ -79,12 +87,20 @@ class TelnyxMedia implements MediaProtocol {
   readonly traits = TRAITS;
   /** Undefined until `start`. */
   #streamId: string | undefined;
+  readonly #audioMessages = new AudioMessageReader();
+
+  decodeAscii(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
+    const reader = this.#audioMessages;
+    if (!reader.read(bytes, from, end)) return false;
+    listener.onAudio(reader.audio, reader.timestampMs);
+    return true;
+  }
 
   decodeText(message: string, listener: MediaListener): void {
     const read = readEnvelope(message, envelope, knownEvents);
     if (read === undefined) return;
     if (!read.success) throw malformed({ bytes: message.length }, read.error);
-    this.#accept(read.data, listener, message.length);
+    this.#accept(read.data, listener, message);
   }
 
   decodeBinary(message: Uint8Array, _listener: AudioListener): void {
@@ -95,7 +111,11 @@ class TelnyxMedia implements MediaProtocol {
     if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
     outgoing.set(payload);
     const base64 = outgoing.toString('base64', 0, payload.length);
-    return `{"event":"media","media":{"payload":"${base64}"}}`;
+    return `${AUDIO_HEAD}${base64}"}}`;
+  }
+
+  encodeAscii(payload: Uint8Array): Uint8Array {
+    return audioMessages.write(payload);
   }
 
   encodeMark(name: string): string {
@@ -106,7 +126,8 @@ class TelnyxMedia implements MediaProtocol {
     return '{"event":"clear"}';
   }
 
-  #accept(message: Envelope, listener: MediaListener, bytes: number): void {
+  #accept(message: Envelope, listener: MediaListener, text: string): void {
+    const bytes = text.length;
     switch (message.event) {
       case 'connected':
         break;
@@ -115,7 +136,7 @@ class TelnyxMedia implements MediaProtocol {
         break;
       case 'media':
         if (message.stream_id !== this.#streamId) throw malformed({ bytes });
-        this.#audio(message.media, listener, bytes);
+        this.#audio(message.media, listener, text);
         break;
       case 'dtmf':
         if (message.stream_id !== this.#streamId) throw malformed({ bytes });
@@ -133,12 +154,13 @@ class TelnyxMedia implements MediaProtocol {
     }
   }
 
-  #audio(media: Media, listener: MediaListener, bytes: number): void {
+  #audio(media: Media, listener: MediaListener, text: string): void {
     if (media.track !== 'inbound') return;
-    const payload = decodeBase64(media.payload);
-    if (payload === undefined) throw malformed({ bytes });
+    const payload = audioOfText(media.payload);
+    if (payload === undefined) throw malformed({ bytes: text.length });
     if (payload.length === 0) return;
     const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
+    this.#audioMessages.learn(text, { audio: payload, timestampMs });
     listener.onAudio(payload, timestampMs);
   }
 
@@ -157,16 +179,6 @@ class TelnyxMedia implements MediaProtocol {
       start: { ...ids, codecIn, codecOut: 'PCMU', parameters },
     });
   }
-}
-
-/** Undefined if `text` is not entirely base64, or longer than a message allows. */
-function decodeBase64(text: string): Uint8Array | undefined {
-  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
-  const bytes = (text.length / 4) * 3 - padding;
-  if (text.length % 4 !== 0 || bytes > PAYLOAD_BYTES_MAX) return undefined;
-  // Node skips characters outside the alphabet, so the result has fewer bytes.
-  const payload = Buffer.from(text, 'base64');
-  return payload.length === bytes ? payload : undefined;
 }
 
 function malformed(facts: { bytes: number; telnyxError?: string }, cause?: unknown): GatewayError {

@@ -3,13 +3,7 @@
 // Source: twilio.com/docs/voice/media-streams/websocket-messages
 
 import type { AudioListener } from '../provider/media-session.ts';
-
-/** Payload bytes of one message. Twilio sends 160; more than this is not telephone audio. */
-export const MEDIA_PAYLOAD_BYTES_MAX = 48 * 1024;
-/** One second of audio: the initial size of the buffer. */
-const PAYLOAD_BYTES_USUAL = 8_000;
-/** Digits of a counter or of milliseconds that a number holds exactly. */
-const DIGITS_MAX = 15;
+import { afterDigits, audioOfBase64, digitsValue } from '../provider/message-bytes.ts';
 
 const HEAD = Buffer.from('{"event":"media","sequenceNumber":"');
 const SID_FIRST = Buffer.from('","streamSid":"');
@@ -20,17 +14,6 @@ const TIMESTAMP = Buffer.from('","timestamp":"');
 const PAYLOAD = Buffer.from('","payload":"');
 const TAIL = Buffer.from('"}}');
 const TAIL_AFTER_SID = Buffer.from('"}');
-const PADDING = 61; // =
-/** Value of each base64 character; any other has bits above the lowest six. */
-const BASE64 = new Uint8Array(256).fill(0xff);
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
-
-/** Shared by all streams: the listener is done with a payload before the next message is decoded. */
-let payload = new Uint8Array(PAYLOAD_BYTES_USUAL);
-/** The used part of `payload`; kept while the size stays. */
-let filled = payload.subarray(0, 0);
-
 export class MediaMessageReader {
   /** Short enough to be stored inside its object. */
   readonly #sid: Uint8Array;
@@ -58,10 +41,9 @@ export class MediaMessageReader {
     const timestampAt = at + TIMESTAMP.length;
     at = afterDigits(bytes, timestampAt, end);
     if (at === timestampAt || !isAt(bytes, at, PAYLOAD)) return false;
-    const count = decode(bytes, at + PAYLOAD.length, payloadEnd);
-    if (count <= 0) return false;
-    if (filled.length !== count) filled = payload.subarray(0, count);
-    listener.onAudio(filled, digitsValue(bytes, timestampAt, at));
+    const audio = audioOfBase64(bytes, at + PAYLOAD.length, payloadEnd);
+    if (audio === undefined) return false;
+    listener.onAudio(audio, digitsValue(bytes, timestampAt, at));
     return true;
   }
 
@@ -82,62 +64,7 @@ export class MediaMessageReader {
   }
 }
 
-/** Bytes written to `payload`, or -1 if it is not entirely base64 (RFC 4648 §4). */
-function decode(bytes: Uint8Array, from: number, end: number): number {
-  if (end <= from || (end - from) % 4 !== 0) return -1;
-  const padding = bytes[end - 1] !== PADDING ? 0 : bytes[end - 2] !== PADDING ? 1 : 2;
-  const count = ((end - from) / 4) * 3 - padding;
-  if (count > MEDIA_PAYLOAD_BYTES_MAX) return -1;
-  if (count > payload.length) {
-    payload = new Uint8Array(count);
-    filled = payload;
-  }
-  const out = payload;
-  let all = 0;
-  let to = 0;
-  const whole = padding === 0 ? end : end - 4;
-  let i = from;
-  for (; i < whole; i += 4) {
-    const first = BASE64[bytes[i] as number] as number;
-    const second = BASE64[bytes[i + 1] as number] as number;
-    const third = BASE64[bytes[i + 2] as number] as number;
-    const fourth = BASE64[bytes[i + 3] as number] as number;
-    all |= first | second | third | fourth;
-    out[to] = (first << 2) | (second >> 4);
-    out[to + 1] = (second << 4) | (third >> 2);
-    out[to + 2] = (third << 6) | fourth;
-    to += 3;
-  }
-  if (padding > 0) {
-    const first = BASE64[bytes[i] as number] as number;
-    const second = BASE64[bytes[i + 1] as number] as number;
-    const third = padding === 1 ? (BASE64[bytes[i + 2] as number] as number) : 0;
-    all |= first | second | third;
-    out[to] = (first << 2) | (second >> 4);
-    if (padding === 1) out[to + 1] = (second << 4) | (third >> 2);
-  }
-  return all > 63 ? -1 : count;
-}
-
 function isAt(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
   for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word[i]) return false;
   return true;
-}
-
-/** Index after the run of at most DIGITS_MAX digits at `at`. */
-function afterDigits(bytes: Uint8Array, at: number, end: number): number {
-  const until = Math.min(at + DIGITS_MAX, end);
-  let i = at;
-  while (i < until && isDigit(bytes[i] as number)) i++;
-  return i;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 48 && byte <= 57;
-}
-
-function digitsValue(bytes: Uint8Array, from: number, to: number): number {
-  let value = 0;
-  for (let i = from; i < to; i++) value = value * 10 + (bytes[i] as number) - 48;
-  return value;
 }

@@ -6,11 +6,12 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
+import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
-import { MEDIA_PAYLOAD_BYTES_MAX, MediaMessageReader } from './media-message-reader.ts';
-import { MediaMessageWriter } from './media-message-writer.ts';
+import { audioOfText } from '../provider/message-bytes.ts';
+import { MediaMessageReader } from './media-message-reader.ts';
 
 /** One second of audio: the initial size of the buffer. */
 const PAYLOAD_BYTES_USUAL = 8_000;
@@ -73,6 +74,9 @@ export interface StreamDialect {
   isComplete: boolean;
 }
 
+const AUDIO_HEAD = '{"event":"media","streamSid":"';
+const AUDIO_MIDDLE = '","media":{"payload":"';
+const audioLayout = new AudioMessageLayout({ head: AUDIO_HEAD, middle: AUDIO_MIDDLE });
 const FORMAT = { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 };
 
 /** One socket's protocol. Audio messages in the fixed form are decoded from the bytes; any other goes through
@@ -93,7 +97,7 @@ class StreamMedia implements MediaProtocol {
   /** Undefined until `start`; so is the reader of its audio messages. */
   #streamSid: string | undefined;
   #audioMessages: MediaMessageReader | undefined;
-  #audioText: MediaMessageWriter | undefined;
+  #audioText: AudioMessageWriter | undefined;
   /** Prepared text around the changing parts of messages, with this stream's id in it. */
   #audioHead = '';
   #markHead = '';
@@ -170,7 +174,7 @@ class StreamMedia implements MediaProtocol {
     bytes: number,
   ): void {
     if (media.track !== 'inbound') return;
-    const payload = decodeBase64(media.payload);
+    const payload = audioOfText(media.payload);
     if (payload === undefined) throw this.#malformed(bytes);
     if (payload.length === 0) return;
     const timestampMs = media.timestamp === undefined ? Number.NaN : Number(media.timestamp);
@@ -198,8 +202,8 @@ class StreamMedia implements MediaProtocol {
     }
     this.#streamSid = streamSid;
     this.#audioMessages = new MediaMessageReader(streamSid);
-    this.#audioHead = `{"event":"media","streamSid":"${streamSid}","media":{"payload":"`;
-    this.#audioText = new MediaMessageWriter(streamSid);
+    this.#audioHead = AUDIO_HEAD + streamSid + AUDIO_MIDDLE;
+    this.#audioText = new AudioMessageWriter(audioLayout, streamSid);
     this.#markHead = `{"event":"mark","streamSid":"${streamSid}","mark":{"name":`;
     this.#clear = `{"event":"clear","streamSid":"${streamSid}"}`;
     const codecs = { codecIn: 'PCMU', codecOut: 'PCMU' };
@@ -211,14 +215,4 @@ class StreamMedia implements MediaProtocol {
     const { provider } = this.#dialect;
     return new GatewayError('MEDIA_MALFORMED', { provider, bytes }, cause);
   }
-}
-
-/** Undefined if `text` is not entirely base64, or longer than a message allows. */
-function decodeBase64(text: string): Uint8Array | undefined {
-  const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
-  const bytes = (text.length / 4) * 3 - padding;
-  if (text.length % 4 !== 0 || bytes > MEDIA_PAYLOAD_BYTES_MAX) return undefined;
-  // Node skips characters outside the alphabet, so the result has fewer bytes.
-  const payload = Buffer.from(text, 'base64');
-  return payload.length === bytes ? payload : undefined;
 }
