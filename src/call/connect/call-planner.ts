@@ -69,8 +69,8 @@ export class CallPlanner {
     return { ...planned, preCall, faults };
   }
 
-  /** Renders the agent's first words into the prompt cache once they are known. A failure appears again in the
-   *  call. */
+  /** Renders the agent's first words into the prompt cache once they are known; a service's voice keeps those that are
+   *  the same in every call. A failure appears again in the call. */
   prepareFirstWords(plan: CallPlan): void {
     onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
   }
@@ -87,21 +87,23 @@ export class CallPlanner {
   #render(plan: CallPlan, initialContext: Record<string, unknown>): void {
     const { clock, log } = this.#deps;
     const { tts, voice } = plan.speech;
-    const { actions } = plan.engine.step(plan.engine.initial, {
-      type: 'started',
-      at: clock.now(),
-      direction: plan.run.callType,
-      initialContext,
-    });
-    const first = actions.find((action) => action.type === 'say');
+    const firstWordsOf = (context: Record<string, unknown>) => {
+      const at = { at: clock.now(), direction: plan.run.callType, initialContext: context };
+      const { actions } = plan.engine.step(plan.engine.initial, { type: 'started', ...at });
+      return actions.find((action) => action.type === 'say');
+    };
+    const first = firstWordsOf(initialContext);
     const isRecorded =
       first?.clipId !== undefined && plan.clips.samples(first.clipId) !== undefined;
     if (first === undefined || isRecorded) return;
     const stop = new AbortController();
     const timer = clock.after(PREPARE_MS, () => stop.abort());
     const discard = { onAudio: () => undefined, onWords: () => undefined };
+    const { text } = first;
+    // Of every call of this agent: without the names and data of this one.
+    const isFixed = first.text === firstWordsOf({})?.text;
     tts
-      .synthesize({ text: first.text, voice }, discard, stop.signal)
+      .synthesize({ text, voice, isFixed, isAhead: true }, discard, stop.signal)
       .catch((error: unknown) => log.debug({ err: error }, 'first words not prepared'))
       .finally(() => timer.cancel());
   }

@@ -13,6 +13,7 @@ export class AgentSpeech {
   readonly #record: SessionEvents;
   readonly #clips: CallClips;
   readonly #lines: PreparedLines;
+  readonly #kept: (text: string) => Int16Array | undefined;
   readonly #onUnsaid: (utteranceId: number) => void;
   readonly #audio: () => CallAudio | undefined;
 
@@ -20,6 +21,8 @@ export class AgentSpeech {
     record: SessionEvents;
     clips: CallClips;
     lines: PreparedLines;
+    /** A line that the voice keeps: a greeting that another call, or this one while it rang, has had rendered. */
+    kept: (text: string) => Int16Array | undefined;
     /** An interjection is not rendered: it will not be said. */
     onUnsaid: (utteranceId: number) => void;
     /** Undefined before the media flow: nothing is said then. */
@@ -28,6 +31,7 @@ export class AgentSpeech {
     this.#record = deps.record;
     this.#clips = deps.clips;
     this.#lines = deps.lines;
+    this.#kept = deps.kept;
     this.#onUnsaid = deps.onUnsaid;
     this.#audio = deps.audio;
   }
@@ -49,7 +53,7 @@ export class AgentSpeech {
       const reason = 'its file cannot be read';
       this.#record.fault(new GatewayError('CLIP_UNUSABLE', { name: clipId, reason }), false);
     }
-    const rendered = this.#lines.samples(text);
+    const rendered = this.#lines.samples(text) ?? this.#kept(text);
     if (rendered !== undefined) {
       this.#audio()?.play({ utteranceId, interruptible, text, samples: rendered });
       return;

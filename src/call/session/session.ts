@@ -180,6 +180,7 @@ export class CallSession {
       record,
       clips: plan.clips,
       lines: this.#wait.prepared,
+      kept: (text) => plan.speech.tts.kept?.(text, plan.speech.voice),
       onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
       audio,
     });

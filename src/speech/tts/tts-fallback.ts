@@ -30,6 +30,10 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
         await byStream(request, listener, signal);
       }
     },
+    kept(text, voice) {
+      const entry = line.current();
+      return entry?.service.kept?.(text, voice ?? entry.voice);
+    },
     prepare: () => line.current()?.service.prepare?.(),
     close: () => Promise.resolve(),
   };

@@ -10,7 +10,8 @@ export interface SpeechRequest {
   voice: string | undefined;
   /** The text is said in many calls: its audio may be kept. */
   isFixed?: boolean;
-  /** Nobody waits for it yet: requests without this go first. */
+  /** Nobody waits for it yet: requests without this go first. A service, whose requests are paid, makes only what it
+   *  can keep. */
   isAhead?: boolean;
 }
 
@@ -63,6 +64,8 @@ export interface TextToSpeech {
   /** One utterance of the agent, for services that take text in pieces. Never throws: failures go to the listener,
    *  after this has returned. Undefined: each sentence is a request of its own. */
   stream?(voice: string | undefined, listener: UtteranceListener): SpeechStream;
+  /** The audio of a fixed line, borrowed. Undefined: it is not kept, or nothing is. */
+  kept?(text: string, voice: string | undefined): Int16Array | undefined;
   /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
   prepare?(): void;
   close(): Promise<void>;

@@ -55,11 +55,11 @@ describe('an outbound call over a PBX', () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     const { runId } = await harness.start();
-    expect(harness.tts.asked).toEqual([]);
+    expect(harness.tts.rendered).toEqual([]);
     pbx.status(`o${runId}`, 'initiated', { runId });
     pbx.status(`o${runId}`, 'ringing', { runId });
-    await harness.until(() => harness.tts.asked.length > 0);
-    expect(GREETING).toContain(harness.tts.asked[0]);
+    await harness.until(() => harness.tts.rendered.length > 0);
+    expect(harness.tts.rendered).toEqual([GREETING]);
     expect(pbx.opened).toEqual([]);
     const { workflows } = harness.deps.store;
     const version = () => Promise.reject(new Error('planned again'));

@@ -96,4 +96,23 @@ describe('the voice of a service', () => {
     expect((await line).length).toBeGreaterThanOrEqual(80_000);
     expect(good.asked).toEqual(['One moment.']);
   });
+
+  it('keeps a line that is the same in every call, and makes none ahead that it cannot keep', async () => {
+    const { asked, tts } = voiceOf(3_000);
+    const voice = serviceVoice(tts);
+    const long = 'Hello. '.repeat(200);
+    await spoken(voice, 'Hello Ada.', { isAhead: true });
+    await spoken(voice, long, { isAhead: true, isFixed: true });
+    expect(asked).toEqual([]);
+    expect(voice.kept?.('Hello.', undefined)).toBeUndefined();
+    const made = await spoken(voice, 'Hello.', { isAhead: true, isFixed: true });
+    expect(voice.kept?.('Hello.', undefined)).toEqual(made);
+    expect(voice.kept?.('Hello.', 'another')).toBeUndefined();
+    await spoken(voice, 'Hello.', { isAhead: true, isFixed: true });
+    expect(asked).toEqual(['Hello.']);
+    const of = { clock: new FakeClock(), log: quietLog().log };
+    const circuit = new CircuitBreaker({ clock: of.clock, service: 'service' });
+    const fallback = createTtsFallback({ services: [{ service: voice, circuit }], ...of });
+    expect(fallback.kept?.('Hello.', undefined)).toEqual(made);
+  });
 });
