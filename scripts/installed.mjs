@@ -1,5 +1,5 @@
 // Whether node_modules holds what package-lock.json names, by the record that npm keeps of what it installed.
-// Knows nothing of what lies inside a package. Plain Node. Source: npm docs, package-lock.json, "hidden lockfiles".
+// It does not read what is inside a package. Plain Node. Source: npm docs, package-lock.json, "hidden lockfiles".
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// docs/glossary.md against the source: somebody who knows telephony finds a term by grep in the file that owns it.
+// docs/glossary.md against the source: a term is found by grep in the file that owns it.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

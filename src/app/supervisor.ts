@@ -54,7 +54,7 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
     throw error;
   }
   const store = await opening;
-  // Whatever runs the gateway starts it again; the other processes end with this one.
+  // The service manager starts the gateway again; the other processes end with this one.
   const watchdog = startWatchdog(config, log);
   return {
     accounts: store.accounts,

@@ -10,7 +10,7 @@ const PITCH_MAX = 120;
 const PERIODS_MAX = 3;
 /** Length of the correlation window, 20 ms: it is compared with the samples one period earlier. */
 const MATCH_SAMPLES = 160;
-/** The pitch search looks at every second period and sample first, then at each period near the best one. */
+/** The pitch search compares every second period and sample first, then at each period near the best one. */
 const COARSE = 2;
 /** History in samples: three of the longest periods, and a quarter of one for the cross-fade. */
 export const CONCEALMENT_SAMPLES = PERIODS_MAX * PITCH_MAX + PITCH_MAX / 4;

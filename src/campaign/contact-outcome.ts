@@ -44,7 +44,7 @@ function unconnected(
 }
 
 /** For a call that we lost track of, by the provider's report. A call that our stop left behind counts as
- *  interrupted, whatever happened after it. */
+ *  interrupted, with any event after it. */
 export function contactOutcomeAfterCrash(fate: CallStatus, run: Run): AttemptOutcome {
   const told = byDisposition.get(fate);
   if (told !== undefined && told !== 'canceled') return told;

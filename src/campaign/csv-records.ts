@@ -44,7 +44,7 @@ export async function* readRecords(
     relaxQuotes: true,
     maxRecordSize: RECORD_CHARACTERS_MAX,
   });
-  // Whatever it fails with, the parser fails with too, and that is who is listened to.
+  // The parser fails with the same error, which is handled there.
   pipeline(Readable.from(joined(head, rest), { objectMode: false }), parser).catch(() => undefined);
   let number = 0;
   try {

@@ -212,7 +212,7 @@ export class Dispatcher {
     this.#sent.delete(attemptId);
   }
 
-  /** Begun by this process, which does not know of it: the store's answer was lost, nothing was sent. */
+  /** Begun by this process without its knowledge: the store's answer was lost, nothing was sent. */
   async #giveBackStranded(): Promise<void> {
     const { store, node } = this.#deps;
     for (const attemptId of await store.contacts.stranded(node)) {

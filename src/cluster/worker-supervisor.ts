@@ -147,7 +147,7 @@ export class WorkerSupervisor {
     await new Promise<void>((resolve) => this.#options.clock.after(graceMs, resolve));
   }
 
-  /** Lets running calls finish, then ends all processes. `drainMsMax` is the longest drain of a worker. */
+  /** Waits for running calls, then ends all processes. `drainMsMax` is the longest drain of a worker. */
   async stop(drainMsMax: number): Promise<void> {
     this.#phase = 'stopping';
     for (const { number, restart, child, isServing } of this.#places) {

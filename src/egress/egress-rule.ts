@@ -14,7 +14,7 @@ import { addressClass } from './address-class.ts';
 const URL_CHARACTERS_MAX = 4_000;
 
 export interface EgressSettings {
-  /** Anyone may get an organization: users are strangers. */
+  /** Anyone may get an organization: users are untrusted. */
   isSignUpOpen: boolean;
   /** Host names, addresses and networks that are open beside public addresses: `crm.internal`, `10.1.0.0/16`. */
   allowed: readonly string[];
@@ -23,7 +23,7 @@ export interface EgressSettings {
 export interface Egress {
   /** Whether a connection may go to `address`, to which `host` resolved. */
   allows(address: string, host: string): boolean;
-  /** Throws OUTSIDE_FORBIDDEN for what is no http or https address, whatever its name resolves to. */
+  /** Throws OUTSIDE_FORBIDDEN for what is no http or https address, before its name is resolved. */
   check(url: string): void;
   /** The same, with all that its name resolves to now. A name that does not resolve passes: connections check again. */
   checkResolved(url: string): Promise<void>;
@@ -31,7 +31,7 @@ export interface Egress {
   readonly lookup: LookupFunction;
   /** Opens the connections of an `Agent`; literal addresses are checked here too. */
   readonly connect: buildConnector.connector;
-  /** Users are strangers: they do not learn what a network or a host answered, which would be a port scanner. */
+  /** Users are untrusted: errors do not reveal what a network or a host answered, which would be a port scanner. */
   readonly hidesFaults: boolean;
 }
 

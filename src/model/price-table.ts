@@ -22,7 +22,7 @@ const priceTable = z.strictObject({
     .default({}),
   tts: z.record(z.string(), z.strictObject({ per_million_characters: usd })).default({}),
   stt: z.record(z.string(), z.strictObject({ per_hour: usd })).default({}),
-  /** Of the call itself, whatever its provider. */
+  /** Of the call itself, with any provider. */
   call: z.strictObject({ per_minute: usd }).optional(),
 });
 

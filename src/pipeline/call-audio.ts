@@ -222,7 +222,7 @@ export class CallAudio {
     this.#digits.expect(expectation);
   }
 
-  /** Drops everything queued and goes silent. */
+  /** Drops everything queued and stops. */
   stop(): void {
     this.#agent.stop();
     this.#events.flush();
@@ -302,7 +302,7 @@ export class CallAudio {
       this.#isCallerVoice = false;
       return;
     }
-    // Computed each time: the echo guard learns the echo level of this call.
+    // Computed each time: the echo guard measures the echo level of this call.
     const suspected = this.#echo.isEcho();
     this.#isCallerVoice ||= !suspected;
     if (this.#isCallerVoice) this.#turnTaking.voice(voice, this.mediaMs);

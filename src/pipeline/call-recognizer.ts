@@ -1,5 +1,5 @@
 // The call's recogniser: opened when the call begins to listen, gone after a fault. Its results go to turn-taking, what
-// turn-taking knows of the caller's voice goes to it. Without one, the caller has the keypad.
+// turn-taking detects of the caller's voice goes to it. Without one, the caller has the keypad.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';

@@ -22,7 +22,7 @@ export type SharedReadBuffer =
    *  nothing more. */
   | { socket: Socket; descriptor: number };
 
-/** Whether this Node does with such reads what it promises: see socket-self-test.ts. */
+/** Whether such reads work on this Node: see socket-self-test.ts. */
 let areTrusted = true;
 
 /** For all connections from now on. False: each is read by its stream. */

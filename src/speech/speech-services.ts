@@ -142,7 +142,7 @@ function usable<Service>(faults: GatewayError[], open: () => Service): Service[]
   }
 }
 
-/** Faults of earlier calls that last: this call's service is another one, and its owner learns why. */
+/** Faults of earlier calls that last: this call's service is another one, and its owner gets the reason. */
 function noteKnownFaults(
   services: readonly { circuit: CircuitBreaker }[],
   faults: GatewayError[],

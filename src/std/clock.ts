@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(delayMs, run) {
     if (delayMs <= 0) {
-      // Not `unref`: a loop without other work would not wake up for it.
+      // Not `unref`: a loop without other work would end before it.
       const handle = setImmediate(run);
       return { cancel: () => clearImmediate(handle) };
     }

@@ -1,4 +1,4 @@
-// The budget of sockets that have not been admitted: nobody has said yet, or proved, which call they are of. It is apart
+// The budget of sockets that have not been admitted: their call is not named or proved yet. It is apart
 // from that of calls. When it is full, the client with the most of them loses its oldest, so that one who opens thousands
 // evicts itself, and a newcomer gets in. Clients from which a PBX has proved itself before have a budget of their own.
 

@@ -115,7 +115,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
   };
 }
 
-/** A valid time, whatever the event has. */
+/** A valid time for any event. */
 function moment(at: number): number {
   return Number.isFinite(at) ? Math.min(Math.max(at, 0), MOMENT_MAX) : 0;
 }

@@ -225,7 +225,7 @@ function workflowExamples({
   const path = { workflow_id };
   const call = { phone_number: '+15550100' };
   return {
-    // The desk decides whose agent it is, by the organization that it is told.
+    // The call service decides whose agent it is, by the organization that it gets.
     startCallByAgent: { path: { workflow_uuid: uuid }, body: call, foreign: 200 },
     startTestCallByAgent: { path: { workflow_uuid: uuid }, body: call, foreign: 200 },
     startCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },

@@ -6,7 +6,7 @@ import { RATE_HZ, type SampleRateHz } from '../../src/audio/pcm.ts';
 import type { ToneSamples } from '../../src/audio/tones/tone-generator.ts';
 import { meanSquare } from './sine.ts';
 
-/** What is told for silence: below one step of a 16-bit sample. */
+/** The level of silence: below one step of a 16-bit sample. */
 export const LEVEL_DBFS_MIN = -100;
 
 const FULL_SCALE_ENERGY = 32_768 ** 2;

@@ -85,7 +85,7 @@ async function measured(): Promise<FrameMemory> {
     const bytes = runRound(calls);
     inBytes.push(bytes.in);
     outBytes.push(bytes.out);
-    await new Promise((resolve) => setImmediate(resolve)); // What is told later is told.
+    await new Promise((resolve) => setImmediate(resolve)); // Deferred events are emitted.
   }
   const told = await registry.getSingleMetric('patchbay_frames_out_total')?.get();
   const framesOut = told?.values.reduce((sum, { value }) => sum + value, 0) ?? 0;

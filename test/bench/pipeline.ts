@@ -39,7 +39,7 @@ const ROUNDS = 31;
 /** Runs the four paths `frames` times each, in rounds of which the medians count. Frames of one round fit into a
  *  minute: at most 2,900. */
 export async function benchPipeline(frames = 2_900): Promise<PipelineBench> {
-  for (let nth = 0; nth < 3; nth++) await measureAll(frames); // Lets the compiler see it first.
+  for (let nth = 0; nth < 3; nth++) await measureAll(frames); // Warms the compiler up.
   const rounds: PipelineBench[] = [];
   for (let nth = 0; nth < ROUNDS; nth++) rounds.push(await measureAll(frames));
   const middle = (path: keyof PipelineBench): FrameCost => ({

@@ -12,7 +12,7 @@ export const nowhere: RecordingFile = {
   close: () => Promise.resolve(),
 };
 
-/** Says a minute of the same sample, whatever the text. */
+/** Gives a minute of the same sample for any text. */
 export const minuteTts: TextToSpeech = {
   name: 'minute',
   model: 'minute',
@@ -25,7 +25,7 @@ export const minuteTts: TextToSpeech = {
 
 export const ignoreEvents = (): void => undefined;
 
-/** Hears nothing. */
+/** Recognises nothing. */
 export const deafStt: SpeechToText = {
   name: 'deaf',
   model: 'deaf',

@@ -1,4 +1,4 @@
-// A clock that stands still until it is told to go on. It knows one timer, that of the media clock.
+// A clock that moves by calls of a test. It has one timer, that of the media clock.
 
 import { FRAME_MS } from '../../src/audio/pcm.ts';
 import type { Clock } from '../../src/std/clock.ts';

@@ -100,7 +100,7 @@ afterEach(async () => {
 describe(`a poll of ${CAMPAIGNS} running campaigns`, () => {
   it('takes a handful of statements while no contact is due', async () => {
     await nobodyIsDue();
-    await costOf(start); // It looks at every breaker once.
+    await costOf(start); // It checks every breaker once.
     expect(await costOf(next)).toBeLessThanOrEqual(10);
   });
 

@@ -28,7 +28,7 @@ let takesCalls = true;
 async function line(campaign: Campaign): Promise<CampaignRoute> {
   if (lineFault !== undefined) throw lineFault;
   const configuration = { id: queue.configurationId, callsPerSecond: null };
-  return { campaign, configuration } as CampaignRoute; // All that the dispatcher looks at.
+  return { campaign, configuration } as CampaignRoute; // All that the dispatcher reads.
 }
 
 const deps = (interruptedExtra = 0): DispatcherDeps => ({

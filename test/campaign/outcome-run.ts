@@ -1,4 +1,4 @@
-// A completed run of a campaign's call that nobody answered.
+// A completed run of a campaign's call that was not answered.
 
 import type { Run } from '../../src/model/run.ts';
 

@@ -1,4 +1,4 @@
-// A process for the test of process-channel: when it is told to, it stands still for a while; of a socket that it
+// A process for the test of process-channel: on a message it blocks for a while; of a socket that it
 // is handed it tells the first words.
 
 import type { Socket } from 'node:net';

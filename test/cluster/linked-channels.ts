@@ -11,7 +11,7 @@ export interface Wires {
   links: IpcChannel[];
   api: IpcChannel;
   lines: () => Record<string, unknown>[];
-  /** Nobody is there any more. */
+  /** The other side is gone. */
   cut(number: number): void;
   sockets: IpcHandle[];
 }

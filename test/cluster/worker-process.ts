@@ -1,4 +1,4 @@
-// A worker for tests of the supervisor: says who it is, passes on what it is told, and dies when it is told to.
+// A worker for tests of the supervisor: reports its number, forwards its messages, and exits on a message.
 // Those numbered 9 and above never serve.
 
 import { IpcChannel } from '../../src/cluster/ipc-channel.ts';

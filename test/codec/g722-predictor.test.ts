@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AdaptivePredictor } from '../../src/codec/g722-predictor.ts';
 
-/** Error energy of the predictor over `samples`, which it is told without loss. */
+/** Error energy of the predictor over `samples`, which it gets without loss. */
 function errorOf(predictor: AdaptivePredictor, samples: readonly number[]): number {
   let energy = 0;
   for (const sample of samples) {

@@ -1,4 +1,4 @@
-// A person on the telephone, who knows of the call only what its own ear tells: waits until the agent has
+// A person on the telephone, who has only the audio of the call: waits until the agent has
 // finished speaking, answers, and may talk over the agent. No protocol, no clock and no voice of its own:
 // one frame heard is 20 ms, and what it wishes to say is handed to whoever plays the provider.
 

@@ -1,5 +1,5 @@
 // A gateway as a child process: started from its build with a data folder of its own, stopped or killed.
-// Knows nothing of calls; everything else goes through the HTTP API (api-client.ts).
+// It does not handle calls; everything else goes through the HTTP API (api-client.ts).
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
@@ -113,7 +113,7 @@ export class Gateway {
     await this.#exited;
   }
 
-  /** Resolves when it ends, whoever ended it. */
+  /** Resolves when it ends, for any reason. */
   get exited(): Promise<number | null> {
     return this.#exited;
   }

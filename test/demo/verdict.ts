@@ -1,4 +1,4 @@
-// What a demo call must have come to: the run as the API tells it, its files, and the caller's own ear.
+// What a demo call must have come to: the run as the API returns it, its files, and the audio at the caller.
 
 import { isDeepStrictEqual } from 'node:util';
 import { msToSamples } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// A clock that stands still until it is told to move. Timers run in the order of their time.
+// A clock that moves by calls of a test. Timers run in the order of their time.
 
 import type { Clock, Timer } from '../../src/std/clock.ts';
 import type { Stall } from '../../src/std/stall-meter.ts';
@@ -65,7 +65,7 @@ export class FakeClock implements Clock {
     this.#elapsedMs += ms;
   }
 
-  /** Moves time on in steps, letting promises settle between them. */
+  /** Moves time on in steps, with settled promises between them. */
   async advanceAsync(ms: number, stepMs = 20): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.advance(Math.min(stepMs, ms - passed));
@@ -90,7 +90,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle do so. */
+/** Waits until every promise that can settle has settled. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

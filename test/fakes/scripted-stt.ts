@@ -1,5 +1,5 @@
 // A recogniser that understands what a script says was spoken, as late as real ones do: interim words a
-// little behind the voice, the final words shortly after they are asked for. It hears nothing.
+// little behind the voice, the final words shortly after they are asked for. It ignores the audio.
 
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { Clock } from '../../src/std/clock.ts';

@@ -1,4 +1,4 @@
-// Speech services under a test's control: a recogniser that understands what it is told, a synthesiser
+// Speech services under a test's control: a recogniser that recognises what a test gives it, a synthesiser
 // that hums, a detector that goes by loudness.
 
 import { levelDb } from '../../src/audio/gain.ts';

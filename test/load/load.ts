@@ -1,4 +1,4 @@
-// `npm run load`: how many calls a gateway carries, as far ends hear them. README.md describes its options.
+// `npm run load`: how many calls a gateway carries, measured at the far ends. README.md describes its options.
 
 import { writeFileSync } from 'node:fs';
 import { machine } from '../bench/machine.ts';

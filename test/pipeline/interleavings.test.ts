@@ -1,4 +1,4 @@
-// Whatever happens in whatever order: each utterance is reported once, in order, with words of its own.
+// Any events in any order: each utterance is reported once, in order, with words of its own.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// One call's status callbacks, delivered in the way of its lot.
+// One call's status callbacks, delivered as its seed decides.
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 // What must be true after the trial, whatever was killed when: checked from the provider's ledger of calls,
-// which are what people hear ring, and from the gateway's own rows. Every broken rule is one line.
+// and from the gateway's own rows. Every broken rule is one line.
 
 import type { LedgerCall } from './simulated-callees.ts';
 

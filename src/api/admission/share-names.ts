@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { clientName } from '../../std/client-address.ts';
 
-/** Keys that are remembered, the longest unused forgotten first; each is a hash and an id. */
+/** Keys that are kept, the least recently used removed first; each is a hash and an id. */
 const KEYS_MAX = 10_000;
 /** Longer ones are no keys. */
 const KEY_LENGTH_MAX = 4_096;

@@ -4,7 +4,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
-/** Names remembered. Beyond, the oldest is forgotten: filling this takes that many clients. */
+/** Names that are kept. Beyond, the oldest is removed: filling this takes that many clients. */
 const NAMES_MAX = 10_000;
 
 interface Counted {

@@ -1,7 +1,7 @@
 // From which clients each account has logged in: an attacker elsewhere cannot lock out its owner there. In memory, per
-// process, as the failures are; a restart forgets both.
+// process, as the failures are; a restart empties both.
 
-/** Pairs of an account and a client that are remembered, the longest unused forgotten first. */
+/** Pairs of an account and a client that are kept, the least recently used removed first. */
 const PAIRS_MAX = 10_000;
 
 export class KnownClients {

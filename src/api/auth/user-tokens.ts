@@ -51,7 +51,7 @@ export class UserTokens {
         });
         return payload.sub;
       } catch (error) {
-        // Another key may have signed it; whatever else is wrong with it stays wrong.
+        // Another key may have signed it; any other fault remains.
         if (!(error instanceof errors.JWSSignatureVerificationFailed)) return undefined;
       }
     }

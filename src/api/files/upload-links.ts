@@ -10,7 +10,7 @@ export const FILE_KEY = {
   examples: ['recordings/42.wav'],
 };
 
-/** Clients are told `s3` (the other value that the contract has is `minio`): where files really are is
+/** Clients get `s3` (the other value that the contract has is `minio`): where files really are is
  *  nobody's business, they come and go by links. */
 export const STORAGE_BACKEND = 's3';
 /** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */

@@ -23,7 +23,7 @@ export interface AuthDeps {
   access: ApiAccess;
 }
 
-/** Lets only holders of a key or a token in. A key in `X-API-Key`, whatever it holds, is the only one
+/** Admits only holders of a key or a token. A key in `X-API-Key`, of any content, is the only one
  *  tried. */
 export function keyGuard(deps: AuthDeps): Guard {
   return async (request) => {

@@ -72,7 +72,7 @@ export class TextChats implements TextChatService {
     });
   }
 
-  /** Starts to look for idle chats. */
+  /** Starts the search for idle chats. */
   start(): void {
     this.#sweep.start();
   }

@@ -1,5 +1,5 @@
 // What a call's log says of its speech services: which have a fault that goes on until their owner changes something, and
-// which worked. A service with such a fault did not work, whatever it did before or after.
+// which worked. A service with such a fault did not work, even if it did before or after.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { Store } from '../../store/store.ts';

@@ -72,7 +72,7 @@ export class HangUpRequests {
   }
 
   /** What we placed may be talking on another node, and a call may have been named by the provider while
-   *  its run was being closed: whatever stores its name later sees a completed run, and hangs it up. */
+   *  its run was being closed: the process that stores its name later finds a completed run, and hangs it up. */
   async #hangUpRest(known: Run): Promise<void> {
     const current = await this.#deps.store.runs.find(known.id);
     if (current === undefined) return;

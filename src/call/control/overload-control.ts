@@ -1,5 +1,5 @@
 // Admission control: decides whether this process accepts new calls, so that the audio of running calls does not
-// suffer. It measures the load once a second, learns the load of a call from it, and adds calls whose load is not
+// suffer. It measures the load once a second, estimates the load of a call from it, and adds calls whose load is not
 // measured yet. How a call is refused is decided elsewhere.
 
 import type { Log } from '../../log.ts';

@@ -59,7 +59,7 @@ export class DialogueQueue {
     }
   }
 
-  /** Nothing happens after this, whatever is queued. */
+  /** Nothing happens after this; queued events are dropped. */
   close(): void {
     this.#closed = true;
     this.#waiting.length = 0;

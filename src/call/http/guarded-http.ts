@@ -28,7 +28,7 @@ export interface GuardedHttp {
   /** Any status is a reply; redirects are not followed. Rejects with OUTSIDE_FORBIDDEN, the network's
    *  error, or the signal's reason. */
   send(request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse>;
-  /** Throws OUTSIDE_FORBIDDEN for what is no address to call, whatever its name resolves to. */
+  /** Throws OUTSIDE_FORBIDDEN for what is no address to call, before its name is resolved. */
   check(url: string): void;
   /** Opens connections; refuses those that lead where no request may go. */
   readonly connect: Egress['connect'];

@@ -1,4 +1,4 @@
-// A campaign's route and run data, and the fate of calls whose dial got no clear answer or was in progress when a
+// A campaign's route and run data, and the outcome of calls whose dial got no clear answer or was in progress when a
 // process was killed. Places nothing: any process may do this.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -93,7 +93,7 @@ export class CampaignPlans {
     };
   }
 
-  /** The fate of a call about which nothing is known, or that rang when our process stopped; the latter is hung
+  /** The outcome of a call about which nothing is known, or that rang when our process stopped; the latter is hung
    *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if it cannot be found out now. */
   async outcomeAfterCrash(run: Run): Promise<Fate> {
     const line = await this.#deps.hangUps.lineOf(run);

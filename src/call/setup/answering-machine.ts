@@ -11,7 +11,7 @@ const LONG_SPEECH_MS = 5_000;
 /** Range of the setting, in seconds. */
 const LONG_SPEECH_S = { min: 1, max: 60 };
 
-/** Whether a machine has answered the call: the agent does not talk to it. */
+/** Whether a machine has answered the call: the agent does not speak. */
 export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
   const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
   return noted?.type === 'call.answered-by' && isUnwantedMachine(plan, noted.answeredBy);

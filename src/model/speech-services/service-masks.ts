@@ -1,4 +1,4 @@
-// Masks of services' secrets: what clients see of a stored key, and which stored key a mask stands for when it comes
+// Masks of services' secrets: what clients see of a stored key, and which stored key a mask means when it comes
 // back. Source: contract §10.4.
 
 import { isObject } from '../../std/json.ts';
@@ -82,7 +82,7 @@ function restored(
   return merged;
 }
 
-/** Every mask replaced by the secret that it stands for; each secret is used once. */
+/** Every mask replaced by its secret; each secret is used once. */
 function unmasked(value: unknown, secrets: readonly string[]): unknown {
   const left = [...secrets];
   return mapTexts(value, (text) => {

@@ -19,7 +19,7 @@ const ALIKE = 0.7;
 const FLAT = 1;
 /** Below this level, the caller is silent. */
 const QUIET_DB = -50;
-/** Sound this far below the agent's level is its echo or noise, whatever its shape. */
+/** Sound this far below the agent's level is its echo or noise, of any shape. */
 const FAINT_DB = 24;
 /** With too few frames to compare, only a sound this far below the agent's level counts as echo. */
 const CLEAR_DB = 7;

@@ -121,7 +121,7 @@ export class Depacketizer {
     return ms;
   }
 
-  /** Lets go what was held back long enough. */
+  /** Releases what was held back long enough. */
   tick(nowMs: number): void {
     while (this.#heldCount > 0 && nowMs - this.#heldSinceMs() >= this.#jitter.waitMs)
       this.#giveUp();

@@ -169,7 +169,7 @@ export class AgentVoice {
     this.#pause.hold(on);
   }
 
-  /** Drops everything and goes silent. */
+  /** Drops everything and stops. */
   stop(): void {
     this.#pause.ring(false);
     this.#pause.hold(false);

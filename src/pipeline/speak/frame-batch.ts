@@ -1,4 +1,4 @@
-// Batches frames of the same moment into one message: a message costs the socket the same, whatever its size. It
+// Batches frames of the same moment into one message: a message costs the socket the same at any size. It
 // keeps nothing beyond the moment: the sender flushes it.
 
 import { FRAME_MS } from '../../audio/pcm.ts';

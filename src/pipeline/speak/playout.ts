@@ -367,7 +367,7 @@ export class Playout {
     facts.toGain = gain;
     this.#writer.shape(frame, gain, facts.playMs);
     this.#sent.push(facts, frame);
-    // Last: a far end that does not keep up may be closed at once, and that call and others fall silent.
+    // Last: a far end that does not keep up may be closed at once, and that call and others stop.
     this.#writer.send(frame);
   }
 

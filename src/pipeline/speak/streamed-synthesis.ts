@@ -26,7 +26,7 @@ const WAITING_MAX = 200;
 const AHEAD_MS_MAX = 20_000;
 /** Text of one stream: half a minute, the length of a segment being a minute. */
 const STREAM_CHARACTERS_MAX = 500;
-/** Between two looks at the playhead while too much is ahead. */
+/** Between two checks of the playhead while too much is ahead. */
 const LOOK_MS = 500;
 
 /** The text of one utterance. */

@@ -145,7 +145,7 @@ export class BargeInDetector {
     this.dismiss();
   }
 
-  /** Words of a closed grammar are guesses below the confidence with which the dialogue believes them. */
+  /** Words of a closed grammar are guesses below the confidence with which the dialogue accepts them. */
   #isGuessed(confidence: number | null): boolean {
     const trust = trustIn(confidence);
     return trust === 'reject' || (trust === 'confirm' && this.#recognizer?.closedOnly === true);

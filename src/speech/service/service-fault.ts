@@ -150,7 +150,7 @@ export function redacted(text: string, secrets: readonly string[]): string {
     .trim();
 }
 
-/** As it is, and as it stands in an address, which services repeat. */
+/** As it is, and as encoded in an address, which services repeat. */
 function formsOf(secret: string): string[] {
   const query = new URLSearchParams([['', secret]]).toString().slice(1);
   return [secret, query, query.replaceAll('+', '%20')];

@@ -209,7 +209,7 @@ export class FallbackUtterance implements SpeechStream {
     const part = this.#part;
     if (part === undefined || this.#isOver) return;
     // Once audio came, and without times of words, it is unknown whether the service is silent or the model, unless
-    // nobody speaks so fast.
+    // no speech is so fast.
     const isTooShort = part.audioMs < (this.#text.length - part.from) * MS_PER_CHARACTER_MIN;
     const isKnown = part.words.length > 0 || !part.hasAnswered || isTooShort;
     const isAllSaid = this.#delivered(part) >= this.#text.length;

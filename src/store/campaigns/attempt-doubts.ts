@@ -1,4 +1,4 @@
-// Attempts of which nobody knows whether a call was placed, and the end of doubt where it is proved that none
+// Attempts of which it is unknown whether a call was placed, and the end of doubt where it is proved that none
 // was. What is proof is look-ups.ts' business, in campaign/.
 
 import { type RawBuilder, sql } from 'kysely';

@@ -1,5 +1,5 @@
 // A campaign's contacts in pieces, so that others get their turn at the database in between. A piece is a span of row
-// numbers: whatever plan the database chooses, it reads no more rows than the span has numbers.
+// numbers: with any plan of the database, it reads no more rows than the span has numbers.
 
 import { sql } from 'kysely';
 import type { StoreContext } from '../db/store-context.ts';

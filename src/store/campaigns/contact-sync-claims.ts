@@ -12,7 +12,7 @@ import { contactsStored } from './contact-counts.ts';
 
 /** A process that stores nothing for this long is dead, or may be replaced without harm. */
 const LEASE_MS = 30_000;
-/** A node whose disk does not have a file looks for it again after this time. */
+/** A node whose disk does not have a file searches it again after this time. */
 const MISSED_MS = 30_000;
 /** The node that has the file may be away for repair, not for ever. */
 const MISSED_MS_MAX = 86_400_000;

@@ -26,7 +26,7 @@ const CONNECTIONS_SHARED_MAX = 5;
 const CONNECT_MS_MAX = 5_000;
 /** Wait for the report of the embedded engine's death. */
 const RECONNECT_MS_MAX = 500;
-/** For the engine to be started again, where no news of it arrive; for a server that is restarted: a provider waits 10 to
+/** For the engine to be started again, where no event of it arrives; for a server that is restarted: a provider waits 10 to
  *  15 s for the answer to a call. */
 const RECONNECT_SHARED_MS_MAX = 5_000;
 const RECONNECT_STEP_MS = 50;
@@ -174,7 +174,7 @@ class CheckedPool implements PostgresPool {
   }
 }
 
-/** Whether the database may be there in a moment: nobody answers, or it says that it starts or stops. */
+/** Whether the database may be there in a moment: it does not answer, or says that it starts or stops. */
 function isStarting(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^57P0[123]$/.test(error.code ?? '');
 }

@@ -50,7 +50,7 @@ export async function enterWorker(context: EntryContext, gateway: NodeIdentity):
 }
 
 /** Takes the name from a dead process, together with those of its workers, which ended with it. Gives the
- *  milliseconds that it waited; undefined if nobody had the name. Throws NODE_NAME_TAKEN. */
+ *  milliseconds that it waited; undefined if the name was free. Throws NODE_NAME_TAKEN. */
 export async function enterNamed(
   context: EntryContext,
   witness: EpochWitness,
@@ -102,7 +102,7 @@ export async function reenter(
   return entry;
 }
 
-/** The row of this process, whatever its epoch is. */
+/** The row of this process, with any epoch. */
 function isProcess({ node, epoch }: NodeIdentity): RawBuilder<SqlBool> {
   return sql<SqlBool>`(name = ${node} and coalesce(process_epoch, epoch) = ${epoch})`;
 }

@@ -256,7 +256,7 @@ export class PostgresWireServer {
     return answer;
   }
 
-  /** Undefined if the engine broke; nobody is served after that. */
+  /** Undefined if the engine broke; no client is served after that. */
   #execute(message: Uint8Array): Uint8Array | undefined {
     try {
       return this.#options.engine.execute(message);

@@ -55,7 +55,7 @@ export const LENGTHS_S = [10, 30, 60, 120, 180] as const;
 const ROWS_MAX = 500;
 /** Columns that a table may have for variables; names come from agents, and models may invent some. */
 const VARIABLES_MAX = 200;
-/** Runs that are looked through for variables at a time, so that nobody waits long for the engine. */
+/** Runs that are looked through for variables at a time, so that no other request waits long for the engine. */
 const RUNS_LOOKED_AT_MAX = 1_000;
 /** Runs that are summed up at a time: some five milliseconds. */
 const RUNS_SUMMED_MAX = 20_000;

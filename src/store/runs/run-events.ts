@@ -1,6 +1,6 @@
 // A run's append-only log of events. Writing a batch again changes nothing, so a writer that got no
 // answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
-// are nobody's, and must not keep those of other calls from being stored. So are those of a run that was
+// are dropped, and must not keep those of other calls from being stored. So are those of a run that was
 // taken from this process (run-fencing.ts).
 
 import { type Selectable, sql } from 'kysely';

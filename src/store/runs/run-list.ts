@@ -1,5 +1,5 @@
 // A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
-// index that holds whatever a filter may ask for; only the runs that are shown are read. The total of an
+// index that holds all that a filter may need; only the runs that are shown are read. The total of an
 // unfiltered list is kept (run-counts.ts); where no index has a filter or an order, runs are looked through in pieces.
 
 import { sql } from 'kysely';

@@ -22,7 +22,7 @@ const BUDGETS_MAX = 1_000;
 export interface CloudonixRequest {
   action: string;
   method: RestRequest['method'];
-  /** `{domain}` stands for the account's domain; other parts are percent-encoded already. */
+  /** `{domain}` is the account's domain; other parts are percent-encoded already. */
   path: string;
   /** Null for none. */
   json: unknown;

@@ -19,7 +19,7 @@ export function isReport({ url }: ProviderRequest): boolean {
   return REPORTED.test(url.split('?', 1)[0] ?? '');
 }
 
-/** Whether the request comes from whom the account trusts. Constant time. */
+/** Whether the request comes from a sender that the account trusts. Constant time. */
 export function isProven(request: ProviderRequest, credentials: ProviderCredentials): boolean {
   const [path = '', query = ''] = request.url.split('?', 2);
   const { bearer_token: secret, application_key: key } = credentials;

@@ -87,7 +87,7 @@ export interface FormReading {
   toCountry?: string;
 }
 
-/** The event of a webhook, which is a form. A hang-up is never a new call, whatever URL it comes to. Throws
+/** The event of a webhook, which is a form. A hang-up is never a new call, at any URL. Throws
  *  WEBHOOK_MALFORMED. */
 export function eventOf(request: ProviderRequest, reading: FormReading): ProviderEvent {
   const { form } = request;

@@ -39,7 +39,7 @@ export function normalizeAddress(
 }
 
 /** Whether a call can be placed to it: a number with its country code, bare digits, a SIP URI, or an extension where the
- *  far side has extensions. Whether somebody has it, the provider says. */
+ *  far side has extensions. Whether it is in use, the provider says. */
 export function isDialable(raw: string, { hasExtensions }: { hasExtensions: boolean }): boolean {
   const address = normalizeAddress(raw, null);
   if (address === undefined) return false;
@@ -49,7 +49,7 @@ export function isDialable(raw: string, { hasExtensions }: { hasExtensions: bool
   return hasExtensions || /^[\d*#]+$/.test(compact);
 }
 
-/** Whether `raw` is a number whose country nobody can know: bare digits and no country beside them. */
+/** Whether `raw` is a number whose country is unknown: bare digits and no country beside them. */
 export function lacksCountry(raw: string, countryCode: string | null): boolean {
   const compact = raw.trim().replace(FILLERS, '');
   return countryCode === null && /^\d+$/.test(compact) && isNumberLength(compact);

@@ -43,7 +43,7 @@ const schemaNames: Readonly<Record<ProviderName, string>> = {
   vonage: 'Vonage',
 };
 
-/** For the API's description: which variant a value of `provider` stands for. */
+/** For the API's description: the variant of each value of `provider`. */
 function discriminator(kind: 'Request' | 'Update') {
   const mapping = Object.fromEntries(
     Object.entries(schemaNames).map(([provider, name]) => [

@@ -121,7 +121,7 @@ class Listener implements AudioSocketServer {
 
   #begin(socket: Socket): void {
     const { clock, log } = this.#options;
-    // A call's UUID is known before Asterisk is asked to connect: without one, nobody has a reason to come.
+    // A call's UUID is known before Asterisk is asked to connect: without one, a connection has no purpose.
     if (this.#waiting.size === 0) {
       mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' satisfies ErrorCode });
       socket.destroy();

@@ -56,7 +56,7 @@ export interface MediaServerOptions {
   endpoints?: ReadonlyMap<string, MediaEndpoint>;
   /** Default: a budget of its own, without known PBXs. */
   unadmitted?: UnadmittedSockets;
-  /** Default: the peer, whatever a proxy says. */
+  /** Default: the peer; headers of proxies are ignored. */
   clientOf?: ClientOf;
 }
 

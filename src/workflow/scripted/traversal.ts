@@ -95,7 +95,7 @@ export function questionNow({ state, lines }: Step): string {
   }
 }
 
-/** Tells the recogniser what may come next. */
+/** Gives the recogniser what may come next. */
 export function waitForInput(step: Step): void {
   const { scripted } = step.state;
   const expectation =
@@ -134,7 +134,7 @@ export function handleNoMatch(step: Step): void {
   const node = currentNode(step);
   const always = node.slots.length === 0 ? alwaysEdge(node) : undefined;
   if (always !== undefined) {
-    // The node continues by itself, whatever the caller says.
+    // The node continues by itself, for any words of the caller.
     const waiting = scripted.goOnAfter !== null && step.state.speaking.includes(scripted.goOnAfter);
     if (!waiting) goToNode(step, always);
     return;

@@ -71,7 +71,7 @@ export async function requireValid(
   if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
 }
 
-/** What a valid version lacks on this gateway: without a language model, whatever needs one. */
+/** What a valid version lacks on this gateway: without a language model, everything that needs one. */
 export function warningsOf(
   { definition }: WorkflowVersion,
   policy: DialoguePolicy,

@@ -1,5 +1,5 @@
 // Settings of an agent for an external PBX, which an organization switches on in its preferences. While
-// they are off they stay as they are stored: a form that hides them leaves them out, and nobody else may
+// they are off they stay as they are stored: a form that hides them leaves them out, and no one else may
 // change them. Source: contract §5.1 and §5.5.
 
 import { isDeepStrictEqual } from 'node:util';

@@ -10,7 +10,7 @@ import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
 import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
-/** Tells what a test puts into it. */
+/** Emits what a test puts into it. */
 class Queue implements EventFeed {
   readonly waiting: FeedMessage[] = [];
   readonly runIds = ['1'];
@@ -27,7 +27,7 @@ class Queue implements EventFeed {
   }
 }
 
-/** A response whose client reads until it is told not to. */
+/** A response whose client reads until a test stops it. */
 function responseOf() {
   const wire = { text: '', isReading: true, resume: (): void => undefined };
   const socket = new Writable({

@@ -63,7 +63,7 @@ describe('a body that is read in a thread', () => {
 });
 
 describe('bodies that wait for the thread', () => {
-  /** A thread that answers when it is told to. */
+  /** A thread that answers at a test's command. */
   function withFake() {
     const clock = new FakeClock();
     const asked: JsonTask[] = [];

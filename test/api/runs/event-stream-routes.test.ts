@@ -123,7 +123,7 @@ describe('the events of a run', () => {
   it('of a call of another node are found in the store', async () => {
     const run = await stored.aRun({ state: 'running' });
     const client = await watch(run);
-    live.notifyStored = () => undefined; // Nobody here hears of it.
+    live.notifyStored = () => undefined; // No listener.
     await say(run, 1);
     await until(() => client.words.includes('t1'));
   });

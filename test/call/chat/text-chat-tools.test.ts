@@ -1,4 +1,4 @@
-// Tools in conversations in writing: run as in calls, repeated by no step back, and nobody is handed over.
+// Tools in conversations in writing: run as in calls, not repeated by a rewind, and without transfers.
 // Source: contract §8.7, §11.1.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

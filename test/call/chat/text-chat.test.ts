@@ -1,4 +1,4 @@
-// Conversations in writing: from the opening to the end, taken back, overtaken, killed and forgotten.
+// Conversations in writing: from the opening to the end, rewound, concurrent, killed and idle.
 // Source: contract §11.1, §8.
 
 import * as fc from 'fast-check';

@@ -18,7 +18,7 @@ async function ringing(harness: CallHarness) {
   return { run: await harness.run(runId), closing: harness.deps.closing };
 }
 
-/** Another process over the same store: it knows nothing but what is stored. */
+/** Another process over the same store: it has only what is stored. */
 function elsewhere(harness: CallHarness): RunClosing {
   const { clock, log, store } = harness.deps;
   const events = new EventLog({ sink: store.runs, clock, log });

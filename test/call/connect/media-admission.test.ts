@@ -1,4 +1,4 @@
-// Who gets in with a media socket, and what the others learn. Source: contract §7.4.
+// Which media sockets are admitted, and what the refused ones get. Source: contract §7.4.
 
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';

@@ -1,4 +1,4 @@
-// Calls that nobody tells the end of: callbacks that are lost, processes that are killed or drained.
+// Calls whose end is not reported: callbacks that are lost, processes that are killed or drained.
 
 import { describe, expect, it } from 'vitest';
 import { withClosing } from '../../../src/app/call-parts.ts';
@@ -138,7 +138,7 @@ describe('a call that is dialled and of which nothing more is heard', () => {
 });
 
 describe('a process that was killed', () => {
-  /** The same store under another process, which knows nothing of the calls. */
+  /** The same store under another process, which does not hold the calls. */
   function restarted(harness: CallHarness) {
     const { clock, log, store } = harness.deps;
     return withClosing({ ...harness.deps, events: new EventLog({ sink: store.runs, clock, log }) });

@@ -134,7 +134,7 @@ describe('a hang-up', () => {
     await starting;
     expect(await harness.run(runId)).toMatchObject({ state: 'completed' });
     expect(harness.dials).toHaveLength(1);
-    // By whoever finds the line first, or by both: a second hang-up of a call does nothing.
+    // By the process that finds the line first, or by both: a second hang-up of a call does nothing.
     expect(new Set(harness.hangUps.map(({ path }) => path)).size).toBe(1);
   });
 

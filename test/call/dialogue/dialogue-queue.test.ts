@@ -14,7 +14,7 @@ const IDLE = { type: 'idle' } as const;
 
 class Rig {
   readonly told: string[] = [];
-  /** The number of each event that was told to be over. */
+  /** The number of each event that was reported as over. */
   readonly stepped: number[] = [];
   /** How many lines there were each time that nothing waited any more. */
   readonly drained: number[] = [];

@@ -13,7 +13,7 @@ const REFUSED = '13';
 /** Another process has taken it over. */
 const TAKEN = '14';
 
-/** A store of events that can be told to fail, and that notices events out of order. */
+/** A store of events that can fail on demand, and that notices events out of order. */
 class FakeSink {
   readonly stored: CallEvent[] = [];
   failures = 0;

@@ -1,4 +1,4 @@
-// What clients who watch calls are told: everything once and in order, whenever they come back.
+// What clients who watch calls get: everything once and in order, after any reconnection.
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ import { drinks, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 
-/** What the engine was told, as far as the log says it. */
+/** The engine's input, as far as the log has it. */
 function told({ at, body }: CallEvent): DialogueEvent | undefined {
   switch (body.type) {
     case 'media.started':

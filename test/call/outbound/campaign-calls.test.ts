@@ -161,7 +161,7 @@ describe('a call of a campaign', () => {
 
   it('that did not reach the provider certainly was not placed', async () => {
     const { port } = new URL(held.harness.rest.url);
-    const closed = held.harness.rest.url.replace(port, '9'); // Nobody listens there.
+    const closed = held.harness.rest.url.replace(port, '9'); // No server listens there.
     const credentials = { ...line.configuration.credentials, api_base_url: closed };
     line = { ...line, configuration: { ...line.configuration, credentials } };
     const { claim, run } = await begun();

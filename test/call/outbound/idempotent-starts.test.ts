@@ -60,7 +60,7 @@ describe('a request that comes again with its key', () => {
     const harness = await held.harness.prepare();
     harness.rest.answer = 'hang';
     let isSettled = false;
-    const lost = harness.start(KEYED); // Nobody hears of it any more.
+    const lost = harness.start(KEYED); // Its result is not used.
     void refusal(lost).then(() => {
       isSettled = true;
     });

@@ -1,4 +1,4 @@
-// When watchers are told that the agent does not listen. Source: contract §8.4, §8.10.
+// When watchers get that the agent does not listen. Source: contract §8.4, §8.10.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => outside.close());
 
-/** What is told of a run while it goes on, without `rtf-`, and without interim words. */
+/** What is sent of a run while it continues, without `rtf-`, and without interim words. */
 function watched(run: { id: string }): { words: string[]; items: FeedbackItem[] } {
   const heard = { words: [] as string[], items: [] as FeedbackItem[] };
   const onLive = (_runId: string, item: FeedbackItem) => {
@@ -143,7 +143,7 @@ describe('a client that watches a call', () => {
     outside.answer = { status: 200, body: {}, until: late.promise };
     const fetch = { pre_call_fetch_mode: 'always', pre_call_fetch_url: outside.url };
     await at.harness.prepare(talk({ ...fetch, allow_interrupt: true }));
-    // The media starts while the answer is awaited: told before anybody can watch by the run's id.
+    // The media starts while the answer is awaited: sent before a client can watch by the run's id.
     const told: string[] = [];
     const { live } = at.harness.deps.events;
     live.emit = (_runId, { type }) => told.push(type);

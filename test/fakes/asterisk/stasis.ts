@@ -38,7 +38,7 @@ export class StasisApps {
   readonly apps = new Map<string, Application>();
   /** Everything that was sent, in order. */
   readonly sent: AriEvent[] = [];
-  /** Tests may change, repeat, hold back or swallow what is sent: it returns what goes out. */
+  /** Tests may change, repeat, hold back or drop what is sent: it returns what goes out. */
   tap: (event: AriEvent) => AriEvent[] = (event) => [event];
   readonly #entityId: string;
 

@@ -1,5 +1,5 @@
 // What one side of a call heard, from the start of the media: mu-law, 8 bytes a millisecond, without
-// gaps. Speech and silence are told apart by loudness only.
+// gaps. Speech and silence are distinguished by loudness only.
 
 import { createRequire } from 'node:module';
 import type * as alawmulaw from 'alawmulaw';

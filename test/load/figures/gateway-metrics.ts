@@ -1,4 +1,4 @@
-// What a gateway tells of itself at /metrics: how long its event loop was kept waiting, what it holds.
+// What a gateway reports at /metrics: how long its event loop was kept waiting, what it holds.
 
 /** The interval of the timer with which Node.js measures the delay; it is part of what it reports. */
 const RESOLUTION_MS = 10;
@@ -12,7 +12,7 @@ const OF_API = /\bworker="api"/;
 
 const TIMERS = 'nodejs_active_resources{type="Timeout"}';
 
-/** Null: the gateway does not tell. */
+/** Null: the gateway does not report it. */
 export interface GatewayMetrics {
   /** The 99th percentile of the event loop's delay since the last look, the worst of all processes that hold calls. */
   eventLoopDelayP99Ms: number | null;

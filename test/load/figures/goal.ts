@@ -1,4 +1,4 @@
-// What a gateway must hold under load, and whether a measurement can tell.
+// What a gateway must hold under load, and whether a measurement can show it.
 
 import type { LoadFigures } from './measure.ts';
 

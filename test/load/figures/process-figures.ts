@@ -1,4 +1,4 @@
-// What the kernel tells of a process and of those that it has started: CPU time, memory, descriptors; and
+// What the kernel reports of a process and of those that it has started: CPU time, memory, descriptors; and
 // of the whole machine, as somebody else's work spoils a measurement. Linux only.
 
 import { spawnSync } from 'node:child_process';

@@ -60,7 +60,7 @@ describe('a loop of noise', () => {
   });
 });
 
-/** A noise that is told from everything else: always the same sample. */
+/** A noise that differs from everything else: always the same sample. */
 const hiss = () => new BackgroundNoise(Int16Array.of(1_000, 1_000), 0.3);
 const HISS = 300;
 /** Whether the caller heard the noise and nothing else. */

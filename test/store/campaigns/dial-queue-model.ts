@@ -1,5 +1,5 @@
 // A telephone exchange and the processes that dial by it, for the property of the dial queue. It knows
-// which contacts are on a line, whatever the database believes.
+// which contacts are on a line, independently of the database.
 
 import type { Run } from '../../../src/model/run.ts';
 import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';

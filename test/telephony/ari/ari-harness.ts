@@ -67,7 +67,7 @@ export class Audio implements MediaListener {
   /** That were played, and that were dropped. */
   readonly marks: string[] = [];
   readonly dropped: string[] = [];
-  /** What is not played yet, as it was told. */
+  /** What is not played yet, as it was reported. */
   readonly unplayedMs: number[] = [];
   /** Losses of the media, and what came of them. */
   readonly outages: string[] = [];
@@ -127,7 +127,7 @@ export class Audio implements MediaListener {
   }
 }
 
-/** Keeps what a connection tells. */
+/** Keeps the events of a connection. */
 export class Room implements PbxListener {
   readonly states: PbxState[] = [];
   readonly inbound: PbxInboundCall[] = [];
@@ -318,7 +318,7 @@ export async function transferLeg({ asterisk }: { asterisk: FakeAsterisk }): Pro
   return leg() ?? '';
 }
 
-/** The gateway's door for sockets that Asterisk opens; returns the address for websocket_client.conf. */
+/** The gateway's listener for sockets that Asterisk opens; returns the address for websocket_client.conf. */
 async function mediaDoor(clock: FakeClock, provider: () => PbxProvider): Promise<string> {
   const { log } = quietLog();
   const endpoint: MediaEndpoint = {

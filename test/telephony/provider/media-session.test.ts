@@ -1,4 +1,4 @@
-// The media seam's contract: whatever a provider does with marks, clears and closing, the call has the same
+// The media seam's contract: for anything that a provider does with marks, clears and closing, the call has the same
 // events. Kinds of provider: marks echoed after a clear in JSON text (Twilio), marks dropped by a clear with
 // binary audio in frames of 20 ms at a rate of its own each way (as Vonage), and none at all.
 // Source: providers §7.2.

@@ -1,4 +1,4 @@
-// A REST server on loopback that writes down what it is asked and answers as it is told.
+// A REST server on loopback that records its requests and gives set answers.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

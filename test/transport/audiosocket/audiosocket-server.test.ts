@@ -79,7 +79,7 @@ class Asterisk {
   }
 }
 
-/** A call that waits for its connection and writes down what it hears. */
+/** A call that waits for its connection and records its audio. */
 class Call {
   readonly heard: string[] = [];
   socket: MediaSocket | undefined;

@@ -73,7 +73,7 @@ class Peer {
   }
 }
 
-/** A call that writes down what it hears. */
+/** A call that records its audio. */
 class Call {
   readonly heard: string[] = [];
   closed: [number, string] | undefined;

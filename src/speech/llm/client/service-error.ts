@@ -1,4 +1,4 @@
-// Classifies the errors of language model services, whatever their shape. The fault has the service's own code and
+// Classifies the errors of language model services, of any shape. The fault has the service's own code and
 // words; the words are for the owner of the call.
 
 import {
@@ -8,7 +8,7 @@ import {
   ServiceFault,
 } from '../../service/service-fault.ts';
 
-/** What a service says about an error, whatever its shape. */
+/** What a service says about an error, of any shape. */
 export interface ErrorFacts {
   code?: string | number | null | undefined;
   type?: string | null | undefined;

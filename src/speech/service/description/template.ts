@@ -11,7 +11,7 @@ import type { FaultDetails, FaultKind } from '../service-fault.ts';
 
 const NAME = /\{([a-z_]{1,40})\}/g;
 
-/** Undefined where a name without a value stands in it. */
+/** Undefined if it has a name without a value. */
 export function filled(template: unknown, values: DescriptionValues): unknown {
   if (typeof template === 'string') return filledText(template, values);
   if (Array.isArray(template)) {

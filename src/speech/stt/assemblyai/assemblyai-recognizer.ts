@@ -116,7 +116,7 @@ export class AssemblyAiRecognizer implements Recognizer {
       this.#socket.fail(kind, String(message['error'] ?? ''), String(code));
       return;
     }
-    // Begin, SpeechStarted, Heartbeat, Silence, Warning, Termination, and whatever is added.
+    // Begin, SpeechStarted, Heartbeat, Silence, Warning, Termination, and later additions.
     if (message['type'] !== 'Turn') return;
     const parsed = turnMessage.safeParse(message);
     if (parsed.success) this.#turn(parsed.data);

@@ -127,7 +127,7 @@ export class NovaRecognizer implements Recognizer {
       this.#socket.fail('protocol', String(message['description'] ?? message['message'] ?? ''));
       return;
     }
-    // Metadata, UtteranceEnd, SpeechStarted, and whatever is added.
+    // Metadata, UtteranceEnd, SpeechStarted, and later additions.
     if (message['type'] !== 'Results') return;
     const parsed = results.safeParse(message);
     if (parsed.success) this.#results(parsed.data);

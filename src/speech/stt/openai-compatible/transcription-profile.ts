@@ -35,7 +35,7 @@ export interface TranscriptionProfile {
 const FINAL_MS_P99 = { openai: 2_010, groq: 1_540, own: 1_000 } as const;
 /** Of one process to one service. */
 const REQUESTS_MAX = 64;
-/** What a model can be primed with: it forgets the begin of longer ones. */
+/** What a model can be primed with: it drops the begin of longer ones. */
 const PROMPT_CHARACTERS_MAX = 600;
 
 /** `openai` and `groq`. */

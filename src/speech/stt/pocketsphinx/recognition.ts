@@ -20,7 +20,7 @@ export interface Recognition {
   close(): void;
 }
 
-/** Noise removal would learn the channel as noise; a high word penalty invents words in narrow-band speech. */
+/** Noise removal would take the channel for noise; a high word penalty invents words in narrow-band speech. */
 export const SPHINX_SETTINGS = {
   '-hmm': ACOUSTIC_MODEL,
   '-remove_noise': 'no',
@@ -34,7 +34,7 @@ const LOOP_PHONES = 'AA AE AH EH IY IH OW UW ER EY S T K N M L R D F P'.split(' 
 const LOOP_SETTINGS = { ...SPHINX_SETTINGS, '-ds': '3' };
 /** Difference per 10 ms of speech at which both explanations are equally likely, and the scale around it. */
 const DIFFERENCE_MIDDLES: Record<GrammarForm, number> = { phrases: 20, values: 28, loop: 24 };
-/** For a hypothesis of fewer phones, whatever the grammar: a short word fits much. */
+/** For a hypothesis of fewer phones, in any grammar: a short word fits much. */
 const SHORT_PHONES_MAX = 5;
 const DIFFERENCE_MIDDLE_SHORT = 25;
 const DIFFERENCE_SCALE = 6;

@@ -15,7 +15,7 @@ const VOSK = {
   /** The server compares the text: other spellings of the same JSON are taken for audio. */
   reset: '{"reset" : 1}',
   eof: '{"eof" : 1}',
-  /** The word that stands for all words outside the phrase list. */
+  /** The word for all words outside the phrase list. */
   unknownWord: '[unk]',
 } as const;
 

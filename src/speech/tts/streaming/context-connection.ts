@@ -1,5 +1,5 @@
 // A websocket of a synthesiser that carries several utterances at once, each in a context with an id: which contexts
-// are open, what is sent for each, and which answer belongs to whom. The messages themselves are the protocol's.
+// are open, what is sent for each, and which answer belongs to which. The messages themselves are the protocol's.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';

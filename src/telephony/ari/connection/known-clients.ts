@@ -3,7 +3,7 @@
 
 import { clientName } from '../../../std/client-address.ts';
 
-/** Beyond, the one that was seen longest ago is forgotten. As many as a node connects to. */
+/** Beyond, the least recently seen one is removed. As many as a node connects to. */
 const CLIENTS_MAX = 1_000;
 
 export class KnownClients {

@@ -155,7 +155,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
   }
 }
 
-/** Hashes have one length, whatever was sent. */
+/** Hashes have one length for any input. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
