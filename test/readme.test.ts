@@ -41,7 +41,10 @@ describe('the table of settings', () => {
   it('has every setting that a document names and no command reads', () => {
     const documents = readdirSync('docs').map((name) => readFileSync(`docs/${name}`, 'utf8'));
     const named = [readme, ...documents].flatMap((text) => text.match(VARIABLE) ?? []);
-    const commands = readdirSync('src/cli').map((name) => readFileSync(`src/cli/${name}`, 'utf8'));
+    const sources = readdirSync('src/cli', { recursive: true, encoding: 'utf8' });
+    const commands = sources
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(`src/cli/${name}`, 'utf8'));
     const known = [
       ...Object.keys(settings.shape),
       ...commands.flatMap((text) => text.match(VARIABLE) ?? []),

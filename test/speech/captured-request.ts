@@ -38,3 +38,20 @@ export function capturedRequest(
 export function sdkRequest(name: string): CapturedRequest {
   return JSON.parse(readFileSync(`fixtures/wire/${name}.json`, 'utf8'));
 }
+
+/** What the SDKs of language models were asked in test/oracles, as our clients are asked. */
+export const SDK_QUESTION = {
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Which day?' },
+  ],
+  tools: [
+    {
+      name: 'book',
+      description: 'Books a visit.',
+      parameters: { type: 'object', properties: { day: { type: 'string' } } },
+    },
+  ],
+  tokensMax: 300,
+  json: false,
+} as const;

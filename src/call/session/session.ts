@@ -178,8 +178,7 @@ export class CallSession {
     const audio = (): CallAudio | undefined => this.#audio;
     const speech = new AgentSpeech({
       record,
-      clips: plan.clips,
-      lines: this.#wait.prepared,
+      ...{ clips: plan.clips, lines: this.#wait.prepared },
       kept: (text) => plan.speech.tts.kept?.(text, plan.speech.voice),
       onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
       audio,

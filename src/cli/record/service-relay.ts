@@ -14,6 +14,9 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Side, WireCapture } from './wire-capture.ts';
 
 const ANSWER_MS_MAX = 30_000;
+/** Milliseconds; the names of Node.js and ws. */
+const timeout = ANSWER_MS_MAX;
+const handshakeTimeout = ANSWER_MS_MAX;
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const REFUSAL_BYTES_MAX = 4_096;
 /** Messages of the service before the client's end is open. */
@@ -69,7 +72,7 @@ function relayRequest(of: Session, request: IncomingMessage, response: ServerRes
   capture.request(session, { method, url, headers: request.headers });
   const send = to.protocol === 'https:' ? encrypted : plain;
   const headers = passedOn(request.headers);
-  const outer = send(targetOf(to, url), { method, headers, timeout: ANSWER_MS_MAX }, (answer) => {
+  const outer = send(targetOf(to, url), { method, headers, timeout }, (answer) => {
     const { statusCode: status = 502, headers: answered } = answer;
     capture.answer(session, { status, headers: answered });
     response.writeHead(status, passedOn(answered));
@@ -125,7 +128,7 @@ function relaySocket(
   const outer = new WebSocket(target, {
     headers: passedOn(request.headers),
     ...{ perMessageDeflate: false, followRedirects: false },
-    ...{ handshakeTimeout: ANSWER_MS_MAX, maxPayload: MESSAGE_BYTES_MAX },
+    ...{ handshakeTimeout, maxPayload: MESSAGE_BYTES_MAX },
   });
   let inner: WebSocket | undefined;
   const waiting: [Buffer, boolean][] = [];

@@ -19,6 +19,7 @@ import {
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import type { ScriptedServer, Step } from '../../../fakes/scripted-server.ts';
+import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls } from '../model-history.ts';
 
@@ -87,6 +88,21 @@ describe('anthropic', () => {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((model) => model.close()));
     await server.close();
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    server.script(says('Ok.'));
+    await respond({ ...SDK_QUESTION, temperature: undefined });
+    const [sent] = server.requests;
+    if (sent === undefined) throw new Error('no request');
+    const { path: url, headers, body } = sent;
+    const names = ['x-api-key', 'anthropic-version', 'content-type'];
+    const own = capturedRequest({ url, headers }, { key: KEY, headers: names, messages: [body] });
+    const sdk = sdkRequest('anthropic/messages');
+    // The last turn is kept in the cache, too.
+    const content = [{ type: 'text', text: 'Which day?', cache_control: { type: 'ephemeral' } }];
+    const messages = [{ role: 'user', content }];
+    expect(own).toEqual({ ...sdk, messages: [{ ...sdk.messages[0], messages }] });
   });
 
   it('sends system prompt, tools and the conversation, and marks what the cache keeps', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../../../fakes/gemini-server.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import type { Step } from '../../../fakes/scripted-server.ts';
+import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls } from '../model-history.ts';
 
@@ -76,6 +77,20 @@ describe('gemini', () => {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((model) => model.close()));
     await server.close();
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    server.script(says('Ok.'));
+    await respond({ ...SDK_QUESTION, temperature: 0.2 });
+    const [sent] = server.requests;
+    if (sent === undefined) throw new Error('no request');
+    const { path: url, headers, body } = sent;
+    const names = ['x-goog-api-key', 'content-type'];
+    const own = capturedRequest({ url, headers }, { key: KEY, headers: names, messages: [body] });
+    const sdk = sdkRequest('gemini/stream-generate-content');
+    const thinkingConfig = { thinkingLevel: 'MINIMAL' };
+    const generationConfig = { temperature: 0.2, maxOutputTokens: 300, thinkingConfig };
+    expect(own).toEqual({ ...sdk, messages: [{ ...sdk.messages[0], generationConfig }] });
   });
 
   it('sends system prompt, functions and the conversation, with a placeholder for a foreign call', async () => {
