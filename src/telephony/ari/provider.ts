@@ -3,6 +3,7 @@
 import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { Pbx } from '../provider/pbx.ts';
 import type { PbxProvider, ProviderCapabilities } from '../provider/provider.ts';
@@ -24,11 +25,19 @@ import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
 import { websocketTransports } from './media/websocket-transports.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
-import { type AriRequestTransport, createAriClient, httpTransport } from './rest/client.ts';
+import {
+  type AriClient,
+  type AriRequestTransport,
+  createAriClient,
+  httpTransport,
+  isAriNotFound,
+} from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 
 /** Asterisk itself has no limit; the workflow's applies. */
 const CALL_S_MAX = 86_400;
+/** For the answer whether another program is connected. */
+const FREE_MS_MAX = 5_000;
 
 export interface AriProviderOptions {
   clock: Clock;
@@ -85,7 +94,8 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   function openSocket(account: AriAccount, listener: AriSocketListener): AriSocket {
     if (account.connection === 'outgoing') {
       const onConnected = (address: string | undefined): void => clients.note(address);
-      return new EventSocket({ account, egress, onConnected, clock, random, listener });
+      const isFree = (): Promise<boolean> => isApplicationFree(clientOf(account), account, clock);
+      return new EventSocket({ account, egress, onConnected, isFree, clock, random, listener });
     }
     const socket = outboundWebsockets.expect(account, clock, listener);
     incoming.set(account.app, socket);
@@ -138,6 +148,24 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       },
     },
   };
+}
+
+/** False if the PBX cannot be asked. Never rejects. */
+async function isApplicationFree(
+  client: AriClient,
+  { app }: AriAccount,
+  clock: Clock,
+): Promise<boolean> {
+  const deadline = deadlineSignal(clock, FREE_MS_MAX, 'look for the application');
+  const path = `applications/${encodeURIComponent(app)}`;
+  try {
+    const request = { action: 'application', method: 'GET', path } as const;
+    return isAriNotFound(await client.send(request, deadline.signal));
+  } catch {
+    return false; // Unreachable: the attempts after a pause go on.
+  } finally {
+    deadline.done();
+  }
 }
 
 /** Sockets that PBXs open, and from where they have proved to be theirs. */

@@ -20,12 +20,15 @@ const LOST_PAUSE_MS_MAX = 1_000;
 const PERMANENT_PAUSE_MS = 30_000;
 /** Two gateways that take the application from each other in turn would both lose calls. */
 const TAKEN_PAUSE_MS = 300_000;
+/** Whether the other one has left. */
+const FREE_LOOK_MS = 4_000;
 const GOOD_MS = 30_000;
 const OPEN_MS_MAX = 10_000;
 
 export class EventSocket implements AriSocket {
   readonly #account: AriAccount;
   readonly #egress: Egress;
+  readonly #isFree: (() => Promise<boolean>) | undefined;
   readonly #onConnected: (address: string | undefined) => void;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -44,12 +47,15 @@ export class EventSocket implements AriSocket {
     egress?: Egress;
     /** Asterisk took the login, at that address. */
     onConnected?: (address: string | undefined) => void;
+    /** Whether nobody is connected as the application. Must not reject. Default: unknown. */
+    isFree?: () => Promise<boolean>;
     clock: Clock;
     random: Random;
     listener: AriSocketListener;
   }) {
     this.#account = deps.account;
     this.#egress = deps.egress ?? createEgress();
+    this.#isFree = deps.isFree;
     this.#onConnected = deps.onConnected ?? (() => undefined);
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -132,7 +138,24 @@ export class EventSocket implements AriSocket {
     this.#openedAt = undefined;
     this.#failures = wasGood ? 1 : this.#failures + 1;
     this.#wait(this.#pauseMs(fault), () => this.#open());
+    if (fault.code === 'PBX_APP_TAKEN') this.#lookWhetherFree();
     this.#listener.onDown(fault);
+  }
+
+  /** Until another attempt is made. */
+  #lookWhetherFree(): void {
+    const isFree = this.#isFree;
+    const waiting = this.#timer;
+    if (isFree === undefined || waiting === undefined) return;
+    const isOver = (): boolean => this.#closed || waiting !== this.#timer;
+    const take = (isNobodys: boolean): void => {
+      if (isOver()) return;
+      if (isNobodys) this.#wait(0, () => this.#open());
+      else this.#lookWhetherFree();
+    };
+    this.#clock.after(FREE_LOOK_MS, () => {
+      if (!isOver()) void isFree().then(take);
+    });
   }
 
   /** Exponential backoff: doubles with each failure, with jitter between half of it and all. */

@@ -6,6 +6,7 @@ import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import {
   Audio,
   dial,
+  gateway,
   isUp,
   kill,
   nothingLeft,
@@ -316,5 +317,22 @@ describe('another client takes the application', () => {
     phone.hangUp();
     await until(() => audio.closedWith !== null, 'the end');
     await nothingLeft(at);
+  });
+});
+
+describe('an application that another program has taken', () => {
+  it('is connected again within seconds once that program leaves, and not before', async () => {
+    const at = await table();
+    const other = gateway(at.clock, at.credentials);
+    await isUp(other);
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    const lostMs = at.clock.monotonicMs();
+    await until(() => at.clock.monotonicMs() - lostMs > 60_000, 'a minute');
+    expect(other.connection.state.kind).toBe('up');
+    expect(at.connection.state).toMatchObject({ code: 'PBX_APP_TAKEN' });
+    await other.connection.close();
+    const leftMs = at.clock.monotonicMs();
+    await isUp(at);
+    expect(at.clock.monotonicMs() - leftMs).toBeLessThan(10_000);
   });
 });
