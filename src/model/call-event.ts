@@ -61,6 +61,9 @@ const body = z.discriminatedUnion('type', [
   /** The media's connection was lost, and came back. */
   z.object({ type: z.literal('media.interrupted') }),
   z.object({ type: z.literal('media.restored'), outageMs: z.number() }),
+  /** The far end has put the call on hold, and is back. */
+  z.object({ type: z.literal('call.held') }),
+  z.object({ type: z.literal('call.unheld'), heldMs: z.number() }),
   z.object({
     type: z.literal('node.entered'),
     nodeId: z.string(),

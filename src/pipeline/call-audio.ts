@@ -270,8 +270,9 @@ export class CallAudio {
     const frameDb = levelDb(frame);
     framesIn.inc();
     this.#heardMs = atMs + FRAME_MS;
+    if (this.#isSuspended) return; // The far end's music on hold.
     this.#recorder?.caller(frame, atMs);
-    if (!this.#isListening || this.#isSuspended) return;
+    if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer.push(frame);
     this.#working = true;

@@ -15,6 +15,8 @@ const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
   'media.started',
   'media.interrupted',
   'media.restored',
+  'call.held',
+  'call.unheld',
   'node.entered',
   'user.turn',
   'user.backchannel',

@@ -32,12 +32,22 @@ export function transcriptLines(events: readonly CallEvent[]): TranscriptLine[] 
 
 /** The transcript file. `withEnds` writes `[start -> end]`. Ends with a newline unless empty. */
 export function transcriptText(events: readonly CallEvent[], withEnds: boolean): string {
-  return transcriptLines(events)
+  return [...transcriptLines(events), ...heldLines(events)]
+    .sort((a, b) => a.startAt - b.startAt)
     .map(({ role, text, startAt, endAt }) => {
       const span = withEnds ? `${stamp(startAt)} -> ${stamp(endAt)}` : stamp(startAt);
       return `[${span}] ${role}: ${text.replace(/\s+/g, ' ').trim()}\n`;
     })
     .join('');
+}
+
+/** Times on hold, which are no turn of either side. */
+function heldLines(events: readonly CallEvent[]) {
+  return events.flatMap(({ at, body }) => {
+    if (body.type !== 'call.unheld') return [];
+    const text = `on hold for ${Math.round(body.heldMs / 1_000)} s`;
+    return [{ role: 'system', text, startAt: at - body.heldMs, endAt: at }];
+  });
 }
 
 /** ISO 8601 in UTC with milliseconds and an explicit offset. */

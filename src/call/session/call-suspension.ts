@@ -1,17 +1,22 @@
-// Times in which the parties of a call cannot hear each other: its media are interrupted. The agent waits, and goes on
-// where it was cut; a long outage is explained first.
+// Times in which the parties of a call cannot hear each other: its media are interrupted, or the caller has put it on
+// hold. The agent waits, and goes on where it was cut; a long outage is explained first.
 
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { MediaEvent } from '../../telephony/provider/media-session.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
 
 /** A shorter outage is a gap like any other. */
 const EXPLAINED_MS_MIN = 1_000;
 
-export type SuspensionEvent = Extract<MediaEvent, { type: 'interrupted' | 'restored' }>;
+export type SuspensionEvent = Extract<
+  MediaEvent,
+  { type: 'interrupted' | 'restored' | 'held' | 'unheld' }
+>;
 
 export interface SuspensionTargets {
+  clock: Pick<Clock, 'monotonicMs'>;
   audio: () => CallAudio | undefined;
   dispatch(event: DialogueInput): void;
   note(body: CallEventBody): void;
@@ -21,28 +26,48 @@ export interface SuspensionTargets {
 
 export class CallSuspension {
   readonly #targets: SuspensionTargets;
-  #isSuspended = false;
+  #isInterrupted = false;
+  #heldAtMs: number | undefined;
 
   constructor(targets: SuspensionTargets) {
     this.#targets = targets;
   }
 
   get isSuspended(): boolean {
-    return this.#isSuspended;
+    return this.#isInterrupted || this.#heldAtMs !== undefined;
   }
 
   take(event: SuspensionEvent): void {
-    const { audio, dispatch, note, onActivity } = this.#targets;
-    this.#isSuspended = event.type === 'interrupted';
-    if (event.type === 'interrupted') {
-      note({ type: 'media.interrupted' });
-      audio()?.suspend(true);
-      return;
+    const wasSuspended = this.isSuspended;
+    this.#note(event);
+    if (this.isSuspended === wasSuspended) return;
+    this.#targets.audio()?.suspend(this.isSuspended);
+    this.#targets.onActivity();
+  }
+
+  #note(event: SuspensionEvent): void {
+    const { clock, dispatch, note } = this.#targets;
+    switch (event.type) {
+      case 'interrupted':
+        this.#isInterrupted = true;
+        note({ type: 'media.interrupted' });
+        break;
+      case 'restored': {
+        this.#isInterrupted = false;
+        const outageMs = Math.round(event.outageMs);
+        note({ type: 'media.restored', outageMs });
+        if (event.explained || outageMs < EXPLAINED_MS_MIN || this.isSuspended) return;
+        dispatch({ type: 'line-restored' });
+        break;
+      }
+      case 'held':
+        if (this.#heldAtMs === undefined) note({ type: 'call.held' });
+        this.#heldAtMs ??= clock.monotonicMs();
+        break;
+      case 'unheld':
+        if (this.#heldAtMs === undefined) return;
+        note({ type: 'call.unheld', heldMs: Math.round(clock.monotonicMs() - this.#heldAtMs) });
+        this.#heldAtMs = undefined;
     }
-    const outageMs = Math.round(event.outageMs);
-    note({ type: 'media.restored', outageMs });
-    if (!event.explained && outageMs >= EXPLAINED_MS_MIN) dispatch({ type: 'line-restored' });
-    audio()?.suspend(false);
-    onActivity();
   }
 }

@@ -118,6 +118,7 @@ export class CallSession {
       onIdle: () => this.#dialogue.dispatch({ type: 'idle' }),
     });
     this.#suspension = new CallSuspension({
+      clock: this.#clock,
       audio: () => this.#audio,
       dispatch: (event) => this.#dialogue.dispatch(event),
       note: (body) => this.#record.note(body),
@@ -230,14 +231,13 @@ export class CallSession {
       case 'unplayed':
         this.#audio?.unplayed(event.ms);
         break;
-      case 'interrupted':
-      case 'restored':
-        this.#suspension.take(event);
-        break;
       case 'closed':
         if (event.reason === 'ended') this.#left();
         else if (event.reason === 'fault') this.#fail(event.error, 'pipeline_error');
         else this.#fail(event.error, 'system_connect_error');
+        break;
+      default:
+        this.#suspension.take(event);
     }
   }
 

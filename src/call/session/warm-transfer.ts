@@ -121,6 +121,10 @@ class Consultation {
       case 'restored':
         this.#audio?.suspend(event.type === 'interrupted');
         break;
+      case 'held':
+      case 'unheld':
+        this.#audio?.suspend(event.type === 'held');
+        break;
       case 'closed':
         if (event.reason === 'ended') this.#decline('their audio ended');
         else this.end(event.error);

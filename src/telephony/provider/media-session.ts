@@ -34,6 +34,9 @@ export type MediaEvent =
   | { type: 'interrupted' }
   /** The parties can hear each other again. `explained`: the caller has heard music meanwhile. */
   | { type: 'restored'; outageMs: number; explained: boolean }
+  /** The far end has put the call on hold: what arrives is music, and nobody hears the agent. `unheld`: it is back. */
+  | { type: 'held' }
+  | { type: 'unheld' }
   /** The last event. The provider stopped the stream, or its connection is gone. */
   | { type: 'closed'; reason: 'ended' }
   /** The last event. `inactive`: the stream did not start, or no message came for too long. `fault`: the far end

@@ -1,5 +1,5 @@
-// A whole call whose connections to the PBX are all reset at once: the agent waits, says that the line was interrupted,
-// and loses no word. Source: asterisk §0.17.
+// Whole calls whose parties cannot hear each other for a while: all connections to the PBX are reset at once, or the
+// caller puts the call on hold. The agent waits, and loses no word. Source: asterisk §0.17, §4.3.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type FakeAsterisk, startAsterisk } from '../../fakes/asterisk/fake-asterisk.ts';
@@ -12,11 +12,14 @@ const held = withCallHarness();
 let harness: CallHarness;
 let asterisk: FakeAsterisk;
 let stopClock: () => void;
+/** How much faster time passes than it does: store and sockets take real time. */
+let speed = 4;
 
 beforeEach(async () => {
   harness = await held.harness.prepare();
   asterisk = await startAsterisk({ clock: harness.clock, app: APP });
-  stopClock = pace(harness.clock, () => 4);
+  speed = 4;
+  stopClock = pace(harness.clock, () => speed);
   await withAsterisk(harness, asterisk);
 });
 
@@ -51,4 +54,30 @@ it('goes on where it was cut, after one sentence, and its log says so', async ()
   expect(done).toMatchObject({ disposition: 'user_qualified', gatheredContext: { drink: 'tea' } });
   const said = (await harness.transcript(done)).slice(0, 2);
   expect(said).toEqual(expect.arrayContaining([`assistant: ${GREETING}`, `assistant: ${LINE}`]));
+});
+
+it('on hold for a minute is not asked whether anybody is there, and goes on', async () => {
+  const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION });
+  await harness.until(() => phone.heard.filter(isLoud).length > 25);
+  phone.hold(true);
+  speed = 30;
+  await passes(60_000);
+  speed = 4;
+  expect(phone.isOver).toBe(false);
+  const [run] = await harness.runs();
+  const id = run?.id ?? '';
+  expect((await harness.events({ id })).some(({ body }) => body.type === 'user.turn')).toBe(false);
+  phone.hold(false);
+  const said = async () =>
+    (await harness.events({ id })).filter(({ body }) => body.type === 'agent.said');
+  await harness.until(async () => (await said()).length > 0);
+  expect((await said()).map(({ body }) => body)).toMatchObject([{ text: GREETING }]);
+  phone.press('1');
+  await phone.ended;
+  const done = await harness.ended({ id });
+  expect(done).toMatchObject({ disposition: 'user_qualified' });
+  const types = (await harness.events({ id })).map(({ body }) => body.type);
+  expect(types.filter((type) => /held/.test(type))).toEqual(['call.held', 'call.unheld']);
+  const transcript = await harness.transcript(done);
+  expect(transcript.some((line) => /^system: on hold for (6\d|[5-9]\d) s$/.test(line))).toBe(true);
 });

@@ -14,6 +14,7 @@ export interface Member {
   readonly id: string;
   app: string | null;
   absorbsDigits: boolean;
+  isHolding: boolean;
   bridge: Bridge | null;
   line: { audio(frame: Frame): void; digit(digit: string): void };
 }
@@ -28,6 +29,7 @@ export class Bridge {
   readonly #waiting = new Map<Member, { queue: Int16Array[]; to8k: RateConverter }>();
   #music: ToneSamples | null = null;
   #tone: ToneSamples | null = null;
+  readonly #holdMusic = sine({ hz: 440, levelDbfs: -12 });
 
   constructor(facts: { id: string; name: string; createdAt: string }) {
     this.id = facts.id;
@@ -68,6 +70,7 @@ export class Bridge {
 
   /** Audio that comes from a member. */
   take(from: Member, frame: Frame): void {
+    if (from.isHolding) return;
     if (this.channels.length <= 2) {
       for (const other of this.channels) if (other !== from) other.line.audio(frame);
       return;
@@ -84,6 +87,12 @@ export class Bridge {
 
   /** Every 20 ms. */
   beat(): void {
+    for (const { isHolding, line } of this.channels) {
+      if (isHolding || !this.channels.some((each) => each.isHolding)) continue;
+      const pcm = new Int16Array(FRAME_SAMPLES);
+      this.#holdMusic.fill(pcm);
+      line.audio({ pcm, rateHz: RATE_HZ });
+    }
     const sound = this.#music ?? this.#tone;
     if (sound !== null) {
       const pcm = new Int16Array(FRAME_SAMPLES);

@@ -93,6 +93,8 @@ export class Channel {
   bridge: Bridge | null = null;
   absorbsDigits = false;
   isMutedIn = false;
+  /** Its telephone has put the call on hold: it sends nothing, and the others hear music. */
+  isHolding = false;
   line: Line = deadLine;
   partner: Channel | null = null;
   phone: Phone | null = null;

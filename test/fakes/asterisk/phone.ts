@@ -32,6 +32,7 @@ export interface PhoneLine {
   audio(frame: Frame): void;
   digit(digit: string): void;
   hangUp(cause: number): void;
+  hold(on: boolean): void;
 }
 
 export class Phone {
@@ -110,6 +111,11 @@ export class Phone {
 
   press(digits: string): void {
     for (const digit of digits) if (!this.isOver) this.#line.digit(digit);
+  }
+
+  /** A re-INVITE: the other side is on hold, or taken back. */
+  hold(on: boolean): void {
+    if (!this.isOver) this.#line.hold(on);
   }
 
   hangUp(cause = 16): void {

@@ -53,6 +53,8 @@ export class Line implements MediaListener {
         break;
       case 'interrupted':
       case 'restored':
+      case 'held':
+      case 'unheld':
         throw new Error('Twilio opens no other media');
       case 'unplayed':
         throw new Error('Twilio does not report what it has not played');

@@ -69,7 +69,7 @@ export class Audio implements MediaListener {
   readonly dropped: string[] = [];
   /** What is not played yet, as it was reported. */
   readonly unplayedMs: number[] = [];
-  /** Losses of the media, and what came of them. */
+  /** Losses of the media, times on hold, and what came of them. */
   readonly outages: string[] = [];
   digits = '';
   /** How it ended; `over`: by our side. */
@@ -120,6 +120,10 @@ export class Audio implements MediaListener {
         break;
       case 'restored':
         this.outages.push(event.explained ? 'restored after music' : 'restored');
+        break;
+      case 'held':
+      case 'unheld':
+        this.outages.push(event.type);
         break;
       case 'closed':
         this.closedWith = event.reason;

@@ -28,6 +28,7 @@ export class AriCall {
   readonly #over = new AbortController();
   #leg: MediaLeg | undefined;
   #earlyDigits = '';
+  #isHeld = false;
   #cause = 0;
   #answeredAtMs: number | undefined;
 
@@ -71,12 +72,20 @@ export class AriCall {
   join(leg: MediaLeg): void {
     this.#leg = leg;
     for (const digit of this.#earlyDigits) leg.digit(digit);
+    if (this.#isHeld) leg.hold(true);
     this.#earlyDigits = '';
   }
 
   digit(digit: string): void {
     if (this.#leg !== undefined) this.#leg.digit(digit);
     else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
+  }
+
+  /** The caller has put the call on hold, or taken it back. */
+  #hold(on: boolean): void {
+    if (on === this.#isHeld) return;
+    this.#isHeld = on;
+    this.#leg?.hold(on);
   }
 
   /** Whether a channel or bridge of ours belongs to it. */
@@ -107,12 +116,14 @@ export class AriCall {
     this.#facts.cancelled = true;
   }
 
-  /** Applies a dial or hang-up event. Returns whether the phone has just started to ring. */
+  /** Applies an event of dialling, hold or hang-up. Returns whether the phone has just started to ring. */
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
       if (event.cause !== 0) this.#cause = event.cause;
       noteEnd(this.#facts, event);
     }
+    if (event.type === 'ChannelHold') this.#hold(true);
+    if (event.type === 'ChannelUnhold') this.#hold(false);
     if (event.type !== 'Dial') return false;
     this.#facts.dialled = true;
     if (event.dialstatus === '') return false;

@@ -83,6 +83,8 @@ export class TransferTargetCall {
       note(this.#facts, event.dialstatus);
     } else if (event.type === 'ChannelDtmfReceived') {
       this.#leg?.digit(event.digit);
+    } else if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {
+      this.#leg?.hold(event.type === 'ChannelHold');
     } else if (event.type === 'ChannelHangupRequest') {
       noteEnd(this.#facts, event);
     } else if (event.type === 'ChannelDestroyed') {

@@ -179,6 +179,11 @@ export class AriMediaSession implements MediaSession {
     this.#delivery.onEvent({ type: 'restored', ...outage });
   }
 
+  /** The caller has put the call on hold, or taken it back. */
+  held(on: boolean): void {
+    this.#delivery.onEvent({ type: on ? 'held' : 'unheld' });
+  }
+
   /** The call is over, or its media have failed for good. */
   end(fault?: Error): void {
     if (!this.#isOpen) return;

@@ -125,6 +125,10 @@ class AriLeg implements MediaLeg {
     this.media.digit(digit);
   }
 
+  hold(on: boolean): void {
+    this.media.held(on);
+  }
+
   async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
     const path = `bridges/${this.bridgeId}/removeChannel`;
     const query = { channel: this.#channelId };

@@ -64,6 +64,8 @@ export const ariEvent = z.discriminatedUnion('type', [
     ...cause,
     tech_cause: z.number().optional().catch(undefined),
   }),
+  z.looseObject({ type: z.literal('ChannelHold'), ...onChannel }),
+  z.looseObject({ type: z.literal('ChannelUnhold'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelEnteredBridge'), ...onChannel, bridge: ariBridge }),
   z.looseObject({ type: z.literal('ChannelLeftBridge'), ...onChannel, bridge: ariBridge }),
   z.looseObject({

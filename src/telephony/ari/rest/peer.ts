@@ -31,6 +31,8 @@ export interface MediaLeg {
   owns(id: string): boolean;
   /** A key of the caller. */
   digit(digit: string): void;
+  /** The caller has put the call on hold, or taken it back. */
+  hold(on: boolean): void;
   /** Takes our channel out of the bridge, plays music or ringing to the caller, and puts it back. */
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;

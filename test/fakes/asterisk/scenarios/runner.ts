@@ -55,6 +55,12 @@ export class Runner {
       line: {
         audio: (frame) => channel.line.audio(frame),
         digit: (digit) => channel.line.digit(digit),
+        hold: (on) => {
+          const held = channel.partner ?? channel;
+          held.isHolding = on;
+          const facts = on ? { musicclass: 'default' } : {};
+          pbx.tell(held, on ? 'ChannelHold' : 'ChannelUnhold', facts);
+        },
         hangUp: (cause) => {
           channel.isEndedByPhone = true;
           pbx.hangUp(channel, cause, { cause: 16, soft: true });
