@@ -9,8 +9,8 @@ import type { Runner } from './scenarios/runner.ts';
 export interface Endpoint {
   /** Where its calls arrive. */
   context: string;
-  /** `dead`: nobody is there. `outside`: telephones that are no channels of the PBX. */
-  kind: 'loop' | 'dead' | 'outside';
+  /** `dead`: nobody is there. `outside`: telephones that are no channels of the PBX. `unregistered`: no contact. */
+  kind: 'loop' | 'dead' | 'outside' | 'unregistered';
 }
 
 export const standardEndpoints: Record<string, Endpoint> = {
@@ -18,6 +18,7 @@ export const standardEndpoints: Record<string, Endpoint> = {
   sipp: { context: 'pbx-in', kind: 'dead' },
   dead: { context: 'pbx-in', kind: 'dead' },
   trunk: { context: 'sip-dest', kind: 'outside' },
+  '102': { context: 'sip-dest', kind: 'unregistered' },
 };
 
 /** A channel that has been made and not yet been dialled. */
@@ -70,7 +71,7 @@ export class Trunk {
       return this.#prepareSip(facts, { exten: host, name: host, endpoint: outside });
     }
     const endpoint = this.endpoints[host];
-    if (endpoint === undefined) return undefined;
+    if (endpoint === undefined || endpoint.kind === 'unregistered') return undefined;
     return this.#prepareSip(facts, { exten: user ?? 's', name: host, endpoint });
   }
 

@@ -6,6 +6,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
+import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
   cancelDial,
   dialWithEarlyMedia,
@@ -66,7 +67,8 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
         const isKept = !account.early_media && isUncertain(error);
         connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
         if (account.early_media) await cancelDial(line, callId);
-        throw error;
+        const { endpoint = '' } = dialQuery(account, dialled);
+        throw await explainedRefusal(client, endpoint, error, signal);
       }
     },
 

@@ -27,7 +27,7 @@ export function settingsRoutes(
 }
 
 function endpoint(resource: string): object {
-  const state = resource === 'dead' ? 'offline' : 'online';
+  const state = ['dead', '102'].includes(resource) ? 'offline' : 'online';
   return { technology: 'PJSIP', resource, state, channel_ids: [] };
 }
 
