@@ -117,6 +117,9 @@ describe('a signature of Vobiz under a forged body', () => {
       const account = 'vobiz/hangup-callback';
       const ofAccount = { ...forged, ['ParentAuthID']: vobizDialect.authId };
       expect((await post(account, ofAccount, signed('vobiz', account, {}))).status).toBe(200);
+      const ofAgent = `${account}/workflow/${agents.vobiz}`;
+      expect((await post(ofAgent, ofAccount, signed('vobiz', ofAgent, {}))).status).toBe(200);
+      expect((await post(ofAgent, ofAccount, {})).status).toBe(401);
       expect((await stateOf('vobiz', runId)).state).toBe('running');
       expect(call.isOver).toBe(false);
 

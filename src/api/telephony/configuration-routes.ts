@@ -16,6 +16,7 @@ import {
   providerMetadata,
   secretFieldsOf,
   trunkSettingsOf,
+  webhookKeys,
 } from '../../telephony/registry/configuration.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -34,6 +35,7 @@ import {
   configurationWarnings,
   providersMetadata,
   trunkOnWire,
+  warningName,
 } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
@@ -163,12 +165,9 @@ function warningRoute(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const all = await deps.store.telephony.listConfigurations(organizationId);
-      const lacking = (provider: ProviderName, field: string): number =>
+      const lacking = ({ provider, field }: { provider: ProviderName; field: string }): number =>
         all.filter((each) => each.provider === provider && !each.credentials[field]).length;
-      return {
-        telnyx_missing_webhook_public_key_count: lacking('telnyx', 'webhook_public_key'),
-        vonage_missing_signature_secret_count: lacking('vonage', 'signature_secret'),
-      };
+      return Object.fromEntries(webhookKeys.map((key) => [warningName(key), lacking(key)]));
     },
   );
 }

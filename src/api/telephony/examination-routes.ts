@@ -8,6 +8,7 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { examineHosted } from '../../telephony/doctor/hosted-doctor.ts';
 import type { Finding } from '../../telephony/provider/pbx.ts';
 import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { missingWebhookKey } from '../../telephony/registry/configuration.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -147,6 +148,7 @@ async function hostedFindings(
   if (provider === undefined) return [];
   return examineHosted({
     ...{ provider, configurationId: id, credentials, signal },
+    missingWebhookKey: missingWebhookKey(name, credentials),
     numbers: await hostedNumbers(deps, id, provider),
     publicUrl: deps.publicUrl,
     inboundUrl: deps.publicUrl + INBOUND_PATH,

@@ -17,6 +17,7 @@ const WEBHOOK_BYTES_MAX = 262_144;
 
 const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
 const ofRun = z.object({ workflow_run_id: idInPath });
+const ofWorkflowPath = z.object({ workflow_id: idInPath });
 const answerQuery = z.looseObject({ workflow_run_id: idIn });
 
 /** For a request that no provider recognises. */
@@ -168,11 +169,12 @@ function operationPart(name: string): string {
 /** Each provider has routes of its own, as the reference platform has. */
 function eventRoutes(api: Api, deps: ApiDeps): void {
   for (const { name, webhook } of deps.hostedProviders) {
-    const { status, answeredBy, others, account } = webhook.routes;
+    const { status, answeredBy, others, account, ofWorkflow = [] } = webhook.routes;
     for (const event of new Set([status, answeredBy, ...others])) {
       eventRoute(api, deps, { name, event, isOfMachine: event === answeredBy && event !== status });
     }
-    for (const event of account) accountRoute(api, deps, { name, event });
+    for (const event of account) accountRoute(api, deps, { name, event, isOfWorkflow: false });
+    for (const event of ofWorkflow) accountRoute(api, deps, { name, event, isOfWorkflow: true });
   }
 }
 
@@ -205,15 +207,17 @@ function eventRoute(
 function accountRoute(
   api: Api,
   deps: ApiDeps,
-  { name, event }: { name: ProviderName; event: string },
+  { name, event, isOfWorkflow }: { name: ProviderName; event: string; isOfWorkflow: boolean },
 ): void {
+  const id = `accountEvent${operationPart(`-${name}-${event}`)}`;
   api.post(
-    `/telephony/${name}/${event}`,
+    `/telephony/${name}/${event}${isOfWorkflow ? '/workflow/:workflow_id' : ''}`,
     {
       ...route,
       schema: {
         ...common,
-        operationId: `accountEvent${operationPart(`-${name}-${event}`)}`,
+        operationId: isOfWorkflow ? `${id}OfWorkflow` : id,
+        ...(isOfWorkflow && { params: ofWorkflowPath }),
         summary: 'Receive an event of an account',
         description: 'As the events of a run; the run is found by the call that the event names.',
       },

@@ -7,6 +7,7 @@ import type { Trunk } from '../../model/telephony.ts';
 import {
   configurationPatchSchema,
   configurationSchema,
+  webhookKeys,
 } from '../../telephony/registry/configuration.ts';
 import { freeObject, idIn, idOut, isoTime, storedObject, timeOut } from '../http/values.ts';
 
@@ -124,11 +125,13 @@ export const configurationListItem = z
   })
   .meta({ id: 'TelephonyConfigurationListItem' });
 
+/** `telnyx_missing_webhook_public_key_count`, as the contract names it. */
+export function warningName({ provider, field }: { provider: string; field: string }): string {
+  return `${provider}_missing_${field}_count`;
+}
+
 export const configurationWarnings = z
-  .object({
-    telnyx_missing_webhook_public_key_count: z.int(),
-    vonage_missing_signature_secret_count: z.int(),
-  })
+  .object(Object.fromEntries(webhookKeys.map((key) => [warningName(key), z.int()])))
   .meta({ id: 'TelephonyConfigWarningsResponse' });
 
 export const providersMetadata = z.object({

@@ -187,14 +187,19 @@ export class ProviderEvents {
       webhooks.inc({ provider: name, result: 'unconfirmed' });
       return { reply };
     }
-    if (event.kind === 'status') await this.takeStatus(call, event);
-    if (event.kind === 'answered-by') await this.#takeAnsweredBy(call, event);
+    await this.#follow(call, event);
     webhooks.inc({ provider: name, result: 'taken' });
     const isAnswered = event.kind === 'status' && event.status === 'in-progress';
     if (!isAnswered || capabilities.answerStyle !== 'command') return { reply };
     const { run } = call;
     if (run.callType !== 'outbound' || run.state !== 'initialized') return { reply };
     return { reply, toConnect: await this.withCallId(call, request) };
+  }
+
+  async #follow(call: ProviderCall, event: ProviderEvent): Promise<void> {
+    if (event.kind === 'status') await this.takeStatus(call, event);
+    if (event.kind === 'answered-by') await this.#takeAnsweredBy(call, event);
+    if (event.kind === 'media-failed') await this.#takeMediaFailed(call, event);
   }
 
   /** As far as it is proven, or the provider confirms it. Throws WEBHOOK_MALFORMED, PROVIDER_*. */
@@ -276,6 +281,26 @@ export class ProviderEvents {
   async #talksElsewhere(run: Run): Promise<boolean> {
     if (run.state !== 'running') return false;
     return (await this.#deps.store.runs.owner(run.id))?.isOwn === false;
+  }
+
+  /** A call that talks ends with its media; one that never had any would wait for them in silence. */
+  async #takeMediaFailed(
+    call: ProviderCall,
+    event: Extract<ProviderEvent, { kind: 'media-failed' }>,
+  ): Promise<void> {
+    const { run, provider } = call;
+    const { store, registry, unconnected, clock } = this.#deps;
+    await store.runs.appendCallback(run.id, event.dedupeKey, {
+      status: 'media-failed',
+      timestamp: stamp(clock.now()),
+      call_id: event.callId,
+      reason: event.reason,
+    });
+    const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+    if (!isOurs || run.state !== 'initialized' || registry.connected(run.id)) return;
+    const facts = { provider: provider.name, action: 'open-media', reason: event.reason };
+    const fault = new GatewayError('PROVIDER_REFUSED', facts);
+    await unconnected.fail({ ...call, run: { ...run, providerCallId: event.callId } }, fault);
   }
 
   async #takeAnsweredBy(

@@ -78,6 +78,7 @@ const trunkSettings = z
 export const cloudonixVariant: ProviderVariant = {
   displayName: 'Cloudonix',
   connectivity: 'sip',
+  webhookKeyField: 'application_key',
   accountIdField: 'domain_id',
   fields,
   readableKeys: ['application_id'],

@@ -48,7 +48,5 @@ export function createCloudonixInspection(client: CloudonixClient): ProviderInsp
 
     targets: (credentials, addresses, signal) =>
       targetsOf(client, { credentials, addresses, signal }),
-
-    missingWebhookKey: ({ application_key: key }) => (key ? undefined : 'application_key'),
   };
 }

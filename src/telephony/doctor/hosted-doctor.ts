@@ -43,6 +43,8 @@ export interface HostedExamination {
   provider: HostedProvider;
   configurationId: string;
   credentials: ProviderCredentials;
+  /** The field that webhooks are verified with, where the credentials lack it. */
+  missingWebhookKey: string | undefined;
   /** Active ones. */
   numbers: readonly ExaminedNumber[];
   publicUrl: string;
@@ -97,8 +99,7 @@ async function accountFindings(examination: HostedExamination): Promise<Finding[
   return [...findings, ...(await numberFindings(examination, application?.id))];
 }
 
-function keyOutcome({ provider, credentials }: HostedExamination): CheckOutcome {
-  const missing = provider.inspection.missingWebhookKey(credentials);
+function keyOutcome({ missingWebhookKey: missing }: HostedExamination): CheckOutcome {
   if (missing === undefined) return pass('The key with which they are verified is stored.');
   return fail(
     `${missing} is missing: every webhook is refused, so that no call is connected.`,

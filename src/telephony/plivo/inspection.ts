@@ -30,7 +30,5 @@ export function createPlivoInspection(client: AccountClient<PlivoConfig>): Provi
 
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
-
-    missingWebhookKey: () => undefined,
   };
 }

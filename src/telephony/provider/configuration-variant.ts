@@ -91,6 +91,8 @@ export interface ProviderVariant {
   displayName: string;
   connectivity: Connectivity;
   /** The field that identifies the account in webhooks; null if webhooks have none. */
+  /** The field with which webhooks are verified, where it may be missing. */
+  webhookKeyField?: string;
   accountIdField: string | null;
   /** Form fields in the order of the form, by name. */
   fields: Readonly<Record<string, z.ZodType>>;

@@ -53,8 +53,6 @@ export interface ProviderInspection {
     addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<(NumberTarget | undefined)[]>;
-  /** The field with which webhooks are verified, where the credentials lack it. */
-  missingWebhookKey(credentials: ProviderCredentials): string | undefined;
 }
 
 /** An amount of money as providers write it: a number, or digits in text. */

@@ -85,6 +85,8 @@ export type ProviderEvent =
       raw: Record<string, unknown>;
     }
   | { kind: 'answered-by'; callId: string; answeredBy: string; machine: boolean; dedupeKey: string }
+  /** The provider could not open, or lost, the call's media socket. `reason`: the provider's word. */
+  | { kind: 'media-failed'; callId: string; reason: string; dedupeKey: string }
   | { kind: 'other'; dedupeKey: string };
 
 export interface DialRequest {
@@ -255,6 +257,8 @@ export interface CallbackRoutes {
   others: readonly string[];
   /** `/telephony/<name>?workflow_run_id=<run>`: the answer URL of the reference platform. Null: it has none. */
   namedAnswer: { name: string; method: 'GET' | 'POST' } | null;
+  /** `/telephony/<provider>/<name>/workflow/<workflow>`: the same as `account`, where an application is of one agent. */
+  ofWorkflow?: readonly string[];
   /** `/telephony/<provider>/<name>`: events of any call of the account; the run is found by its call id. */
   account: readonly string[];
 }

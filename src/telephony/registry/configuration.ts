@@ -202,6 +202,20 @@ export function accountIdOf(
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** The fields with which webhooks are verified, of the providers that have one beside their credentials. */
+export const webhookKeys: readonly { provider: ProviderName; field: string }[] = providerMetadata
+  .map(({ provider }) => ({ provider, field: variants[provider].webhookKeyField ?? '' }))
+  .filter(({ field }) => field !== '');
+
+/** The field that webhooks are verified with, where the credentials lack it. */
+export function missingWebhookKey(
+  provider: ProviderName,
+  credentials: ProviderCredentials,
+): string | undefined {
+  const field = variants[provider].webhookKeyField;
+  return field !== undefined && !credentials[field] ? field : undefined;
+}
+
 /** The addresses to which the gateway connects for an account, by their field. */
 export function addressesOf(
   provider: ProviderName,

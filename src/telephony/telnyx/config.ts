@@ -56,6 +56,7 @@ export const telnyxConfigPatch = z.object(fields).partial().extend({ provider })
 export const telnyxVariant: ProviderVariant = {
   displayName: 'Telnyx',
   connectivity: 'api',
+  webhookKeyField: 'webhook_public_key',
   accountIdField: 'connection_id',
   fields,
   readableKeys: [],

@@ -61,7 +61,5 @@ export function createTelnyxInspection(client: TelnyxClient): ProviderInspection
 
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, address, { credentials, signal })),
-
-    missingWebhookKey: ({ webhook_public_key: key }) => (key ? undefined : 'webhook_public_key'),
   };
 }

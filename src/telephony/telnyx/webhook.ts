@@ -95,13 +95,16 @@ function parse(request: ProviderRequest): ProviderEvent {
   if (!read.success) throw malformed(request);
   const event = read.data.data;
   // Some deployments write `call_answered`.
-  const type = event.event_type.replace(/^call_/, 'call.');
+  const type = event.event_type.replace(/^(call|streaming)_/, '$1.');
   const dedupeKey = `telnyx:${event.id}`;
-  if (!type.startsWith('call.')) return { kind: 'other', dedupeKey };
+  if (!type.startsWith('call.') && type !== 'streaming.failed') return { kind: 'other', dedupeKey };
   const { payload } = event;
   const named = callPayload.safeParse(payload);
   if (!named.success) throw malformed(request);
   const callId = named.data.call_control_id;
+  if (type === 'streaming.failed') {
+    return { kind: 'media-failed', callId, reason: shown(payload['failure_reason']), dedupeKey };
+  }
   if (type === 'call.initiated' && payload['direction'] === 'incoming') {
     return inboundCall(request, event, callId);
   }

@@ -33,8 +33,6 @@ export function createTwilioInspection(client: TwilioClient): ProviderInspection
 
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
-
-    missingWebhookKey: () => undefined,
   };
 }
 

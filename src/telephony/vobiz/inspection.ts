@@ -40,7 +40,5 @@ export function createVobizInspection(client: AccountClient<VobizConfig>): Provi
 
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
-
-    missingWebhookKey: () => undefined,
   };
 }

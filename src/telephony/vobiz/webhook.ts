@@ -21,6 +21,7 @@ export const vobizWebhook: ProviderWebhook = {
     others: ['ring-callback', 'transfer'],
     namedAnswer: { name: 'vobiz-xml', method: 'POST' },
     account: ['hangup-callback'],
+    ofWorkflow: ['hangup-callback'],
   },
   recognises,
   accountOf: ({ form }) => form['AuthID'] ?? form['ParentAuthID'],

@@ -65,6 +65,7 @@ export const vonageConfigPatch = z.object(fields).partial().extend({ provider })
 export const vonageVariant: ProviderVariant = {
   displayName: 'Vonage',
   connectivity: 'api',
+  webhookKeyField: 'signature_secret',
   accountIdField: 'api_key',
   fields,
   readableKeys: [],

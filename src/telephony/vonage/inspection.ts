@@ -44,7 +44,5 @@ export function createVonageInspection(client: VonageClient): ProviderInspection
 
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf({ client, credentials, signal }, address)),
-
-    missingWebhookKey: ({ signature_secret: secret }) => (secret ? undefined : 'signature_secret'),
   };
 }

@@ -483,11 +483,13 @@ describe('warnings', () => {
     await create({ name: 'five', config: { ...vonage, signature_secret: 's' } });
     const path = '/organizations/telephony-config-warnings';
     expect(await ok('GET', path)).toEqual({
+      cloudonix_missing_application_key_count: 0,
       telnyx_missing_webhook_public_key_count: 2,
       vonage_missing_signature_secret_count: 1,
     });
     const { apiKey: key } = await served.stranger();
     expect((await call('GET', `/api/v1${path}`, { key })).body).toEqual({
+      cloudonix_missing_application_key_count: 0,
       telnyx_missing_webhook_public_key_count: 0,
       vonage_missing_signature_secret_count: 0,
     });

@@ -45,6 +45,8 @@ function varied(
     nonceOf?: HostedProvider['webhook']['nonceOf'];
     dialFaults?: number;
     answerFault?: GatewayError;
+    /** Every event is that the media failed. */
+    mediaFault?: string;
   } = {},
 ): Varied {
   const at: Varied = { commands: [], lookUps: [], dials: 0, control: harness.callControl };
@@ -70,6 +72,12 @@ function varied(
     webhook: {
       ...twilio.webhook,
       ...(more.nonceOf && { nonceOf: more.nonceOf }),
+      ...(more.mediaFault && {
+        parse: () => ({
+          ...{ kind: 'media-failed' as const, callId: CALL, dedupeKey: 'media' },
+          reason: more.mediaFault ?? '',
+        }),
+      }),
       answer: (request) => ({
         reply: twilio.webhook.acknowledge(),
         ...(isCommand && {
@@ -261,6 +269,19 @@ describe('a webhook whose content is not proven', () => {
     const at = varied(harness, { webhookProof: 'shared-key' });
     await at.control.inbound(inboundRequest(), null);
     expect([at.lookUps, (await harness.runs()).length]).toEqual([[], 1]);
+  });
+});
+
+describe('media that the provider could not open', () => {
+  it('end a call that waits for them, at the provider too, and the run says why', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, {}, { mediaFault: 'connection_failed' });
+    const { runId } = await startWith(harness, at);
+    await report(at, runId, 'in-progress');
+    const run = await harness.run(runId);
+    expect([run.state, run.disposition]).toEqual(['completed', 'error']);
+    expect(JSON.stringify(run.logs['telephony_status_callbacks'])).toContain('connection_failed');
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 

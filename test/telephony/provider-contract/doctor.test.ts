@@ -10,6 +10,7 @@ import {
 } from '../../../src/telephony/doctor/hosted-doctor.ts';
 import { applyRouting, planRouting } from '../../../src/telephony/doctor/routing.ts';
 import type { Finding } from '../../../src/telephony/provider/pbx.ts';
+import { missingWebhookKey } from '../../../src/telephony/registry/configuration.ts';
 import { freePort } from '../../fakes/free-port.ts';
 import type { HostedFake } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
@@ -62,6 +63,7 @@ describe.each(hostedRows)('$name', (row) => {
       { address: NUMBER, providerAddress: provider.formatAddress(NUMBER), isInbound: true },
     ],
     inboundUrl: `${publicUrl}/api/v1/telephony/inbound/run`,
+    missingWebhookKey: undefined,
     clock: systemClock,
     log: quietLog().log,
     ...more,
@@ -218,9 +220,10 @@ describe.each(hostedRows)('$name', (row) => {
   it.runIf(['telnyx', 'vonage', 'cloudonix'].includes(row.name))(
     'without the key that verifies webhooks is a fault',
     async () => {
-      const field = provider.inspection.missingWebhookKey({}) ?? '';
-      const credentials = { ...row.configuration(fake.baseUrl), [field]: null };
-      expect(find(await findings({ credentials }), 'webhook_key')).toMatchObject({
+      const configured = row.configuration(fake.baseUrl);
+      expect(missingWebhookKey(row.name, configured)).toBeUndefined();
+      const field = missingWebhookKey(row.name, {}) ?? '';
+      expect(find(await findings({ missingWebhookKey: field }), 'webhook_key')).toMatchObject({
         verdict: 'fail',
         message: expect.stringContaining(field),
       });
@@ -242,7 +245,7 @@ describe('the public address', () => {
           inboundUrl: url,
           signal,
         },
-        ...{ clock: systemClock, log: quietLog().log },
+        ...{ clock: systemClock, log: quietLog().log, missingWebhookKey: undefined },
       });
       return Object.fromEntries(all.map((each) => [each.key, each]));
     } finally {

@@ -109,10 +109,16 @@ describe('a webhook of Telnyx', () => {
     'call.dtmf.received',
     'call.cost',
     'streaming.started',
-    'streaming_failed',
     'conference.ended',
   ])('%s changes nothing', (type) => {
     expect(parse(type)).toEqual({ kind: 'other', dedupeKey: 'telnyx:e1' });
+  });
+
+  it.each(['streaming.failed', 'streaming_failed'])('%s says why there are no media', (type) => {
+    expect(parse(type, { failure_reason: 'connection_failed' })).toEqual({
+      ...{ kind: 'media-failed', callId: CALL, reason: 'connection_failed' },
+      dedupeKey: 'telnyx:e1',
+    });
   });
 
   it('is stored without what is nested or long', () => {
