@@ -3,7 +3,7 @@
 //   frame    the caller's first word, from the socket to the workflow engine
 //   start    POST /public/agent/workflow/{uuid}, to the request at the provider
 //   contact  a started campaign of one contact, to the request at the provider (files of the API left out)
-//   webhook  an inbound call, from the provider's request to the agent's first sound
+//   webhook  an inbound call, from the provider's request to our answer with the media URL
 //   end      a caller who hangs up, to the run that is closed
 // Functions that an idle gateway runs as well do not count, nor, for `end`, those of a call in silence; nor do files
 // that any other may use (std, model, errors, metrics, log). Worker threads are not seen.
@@ -13,6 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import twilioSdk from 'twilio';
 import { ApiClient } from '../demo/api-client.ts';
 import { inbound, OWN_NUMBER, recording } from '../demo/scenario.ts';
 import { setUp } from '../demo/two-calls.ts';
@@ -71,6 +72,8 @@ function without(one: Files, other: Files): Files {
 }
 
 interface Means {
+  /** The gateway's. */
+  url: string;
   coverage: Coverage;
   twilio: FakeTwilio;
   api: ApiClient;
@@ -78,15 +81,41 @@ interface Means {
   agents: Awaited<ReturnType<typeof setUp>>;
 }
 
-async function walk({ coverage, twilio, api, campaigns, agents }: Means) {
+/** A call whose media socket is never opened: the gateway closes it by itself. */
+async function answeredWebhook(gatewayUrl: string): Promise<void> {
+  const url = `${gatewayUrl}/api/v1/telephony/inbound/run`;
+  const form = {
+    ['AccountSid']: ACCOUNT_SID,
+    ['ApiVersion']: '2010-04-01',
+    ['CallSid']: `CA${'0'.repeat(32)}`,
+    ['CallStatus']: 'ringing',
+    ['Direction']: 'inbound',
+    ['From']: inbound.callerNumber,
+    ['To']: OWN_NUMBER,
+  };
+  const signature = twilioSdk.getExpectedTwilioSignature(AUTH_TOKEN, url, form);
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: { 'x-twilio-signature': signature },
+    body: new URLSearchParams(form),
+    signal: AbortSignal.timeout(WAY_MS_MAX),
+  });
+  const document = await reply.text();
+  if (!document.includes('<Stream'))
+    throw new Error(`The webhook got ${reply.status}: ${document}`);
+}
+
+async function walk({ url, coverage, twilio, api, campaigns, agents }: Means) {
   const dialed = (before: number) => () => twilio.calls.length > before;
   await coverage.take();
   await pause(IDLE_MS);
   const idle = await coverage.take();
 
+  await answeredWebhook(url);
+  const webhook = await coverage.take();
+
   const call = await twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER });
   await until(() => call.heard.length > 0, 'sound');
-  const webhook = await coverage.take();
 
   await call.waitForSilence({ forMs: 1_500 });
   await coverage.take();
@@ -183,7 +212,7 @@ try {
   const agents = await setUp(api, twilio.baseUrl);
   const coverage = await Coverage.attach(inspectorPort);
   const campaigns = new CampaignClient(url, apiKey);
-  const { idle, ways } = await walk({ coverage, twilio, api, campaigns, agents });
+  const { idle, ways } = await walk({ url, coverage, twilio, api, campaigns, agents });
   for (const [name, way] of Object.entries(ways)) {
     const files = [...without(way, idle).keys()].sort();
     const folders = new Set(files.map((file) => file.split('/').slice(0, -1).join('/')));
