@@ -23,6 +23,8 @@ export interface SilenceWatchdogOptions {
   silentSince(): number;
   onLine(): void;
   onTone(): void;
+  /** The wait is over, or the caller speaks: the tone, if it sounds, has no reason any more. */
+  onToneEnd(): void;
 }
 
 export class SilenceWatchdog {
@@ -55,6 +57,13 @@ export class SilenceWatchdog {
     this.#owedSince = Number.NEGATIVE_INFINITY;
   }
 
+  /** A line cannot be played: the tone takes its place, if the agent has one. */
+  lineFailed(): void {
+    if (this.#isClosed || !this.#options.hasTone) return;
+    this.#toneSince = this.#options.silentSince();
+    this.#options.onTone();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -71,14 +80,22 @@ export class SilenceWatchdog {
     if (this.#isClosed) return;
     if (!isOwed()) {
       this.#owedSince = undefined;
+      this.#endTone();
       return;
     }
     const silentSince = this.#options.silentSince();
     const since = Math.max(silentSince, this.#owedSince ?? silentSince);
     const silentMs = clock.monotonicMs() - since;
     // Silence may begin anew at any time.
+    if (since === Infinity) this.#endTone();
     const nextMs = since === Infinity ? LOOK_MS : this.#act(silentMs, silentSince);
     this.#look(Math.min(TONE_MS, nextMs));
+  }
+
+  #endTone(): void {
+    if (Number.isNaN(this.#toneSince)) return;
+    this.#toneSince = Number.NaN;
+    this.#options.onToneEnd();
   }
 
   /** Milliseconds until the next look. */

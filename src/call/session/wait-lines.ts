@@ -38,6 +38,7 @@ export class WaitLines {
       silentSince: () => audio()?.silentSince ?? clock.monotonicMs(),
       onLine: () => options.dialogue().dispatch({ type: 'waiting' }),
       onTone: () => audio()?.hold(true),
+      onToneEnd: () => audio()?.hold(false),
     });
   }
 
@@ -61,8 +62,8 @@ export class WaitLines {
 
   /** A line is not rendered: the tone alone shows that the line is alive. */
   unsaid(utteranceId: number): void {
-    const { audio, dialogue } = this.#options;
-    if (this.#isOwed()) audio()?.hold(true);
+    const { dialogue } = this.#options;
+    if (this.#isOwed()) this.#watchdog.lineFailed();
     const unheard = { utteranceId, heardText: '', interrupted: true } as const;
     dialogue().dispatch({ type: 'utterance-finished', ...unheard });
   }

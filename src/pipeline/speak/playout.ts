@@ -19,12 +19,10 @@ const QUEUE_MAX = 64;
 const BUFFERED_BYTES_MAX = 16_384;
 /** Fade-out of an interrupted word: long enough not to click, short enough to be heard as silence. */
 const FADE_FRAMES = 3;
-/** About 12 dB down. */
-const DUCKED = 0.25;
+const DUCKED = 0.25; // About 12 dB down.
 /** Gathered after an underrun. */
 const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
-/** Ticks this late do not move the playing time: the far end has a buffer. */
-const SLACK_MS = FRAME_MS / 2;
+const SLACK_MS = FRAME_MS / 2; // The far end has a buffer: ticks this late do not move the playing time.
 const LATE_MS = 2 * FRAME_MS; // Its tick, and the transit time.
 /** A pause is sent no further ahead than this at the next tick: speech would wait behind it. */
 const PAUSE_LEAD_MS = FRAME_MS;
@@ -84,6 +82,11 @@ export class Playout {
 
   get held(): boolean {
     return this.#held;
+  }
+
+  /** Whether an interjection is played, or will be. */
+  get interjects(): boolean {
+    return this.#aside.isPending;
   }
 
   /** Whether there is speech that is not sent, or not there yet. */

@@ -113,6 +113,7 @@ export class TurnTaking {
   /** After each window of voice that is not the agent's echo, and at the end of voice. */
   voice(voice: VoiceActivity, nowMs: number): void {
     this.#nowMs = nowMs;
+    this.#cutInterjection(voice);
     this.#weigh(voice);
     if (voice.state === 'speech' && !this.#speaking) {
       this.#speaking = true;
@@ -209,6 +210,14 @@ export class TurnTaking {
   #audible(): Utterance | undefined {
     const current = this.#playout.current(this.#nowMs);
     return current?.startMs === undefined ? undefined : current;
+  }
+
+  /** A line that explains a wait is not worth talking over the caller. */
+  #cutInterjection(voice: VoiceActivity): void {
+    if (!this.#playout.interjects || this.#playout.held || this.#recognizer === undefined) return;
+    if (voice.state !== 'speech' || voice.voicedMs < BARGE_IN_MS) return;
+    this.#hold();
+    this.#release();
   }
 
   #weigh(voice: VoiceActivity): void {

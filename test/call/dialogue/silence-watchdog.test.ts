@@ -17,6 +17,7 @@ function watched({ lineMs = 2_000, hasTone = true } = {}) {
       at.silentSince = clock.monotonicMs() + 600;
     },
     onTone: () => at.acts.push(`tone ${clock.monotonicMs()}`),
+    onToneEnd: () => at.acts.push(`no tone ${clock.monotonicMs()}`),
   });
   return Object.assign(at, { watchdog });
 }
@@ -70,6 +71,42 @@ describe('the watchdog against silence', () => {
     at.clock.advance(4_000);
     expect(at.acts.at(-1)).toBe('tone 13700');
     expect(at.acts.at(-2)).toBe('line 12100');
+  });
+
+  it('ends the tone where the wait ends without a word of the agent', () => {
+    const at = watched({ lineMs: 0 });
+    at.watchdog.turn();
+    at.watchdog.note();
+    at.clock.advance(1_500);
+    at.isOwed = false;
+    at.clock.advance(5_000);
+    expect(at.acts).toEqual(['tone 1000', 'no tone 2000']);
+  });
+
+  it('ends the tone while the caller speaks, and begins it again in the next silence', () => {
+    const at = watched({ lineMs: 0 });
+    at.watchdog.turn();
+    at.watchdog.note();
+    at.clock.advance(1_500);
+    at.silentSince = Infinity;
+    at.clock.advance(3_000);
+    at.silentSince = 4_500;
+    at.clock.advance(3_000);
+    expect(at.acts).toEqual(['tone 1000', 'no tone 2000', 'tone 5500']);
+  });
+
+  it('has the tone at once in place of a line that cannot be played, and ends it as any other', () => {
+    const at = watched();
+    at.watchdog.turn();
+    at.watchdog.note();
+    at.clock.advance(2_000);
+    at.watchdog.lineFailed();
+    at.isOwed = false;
+    at.clock.advance(2_000);
+    expect(at.acts).toEqual(['line 2000', 'tone 2000', 'no tone 3000']);
+    const silent = watched({ hasTone: false });
+    silent.watchdog.lineFailed();
+    expect(silent.acts).toEqual([]);
   });
 
   it('can have the tone alone, the line alone, and neither', () => {

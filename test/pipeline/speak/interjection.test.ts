@@ -84,6 +84,33 @@ describe('an interjection', () => {
   });
 });
 
+describe('a caller who speaks during an interjection', () => {
+  it.each([true, false])('is not talked over (an answer is awaited: %s)', async (isAwaited) => {
+    const rig = new CallRig();
+    if (isAwaited) rig.audio.speak({ utteranceId: 1, interruptible: true });
+    await rig.run(1_000);
+    rig.audio.interject({ ...LINE, samples: hum(5_000, 3_300) });
+    await rig.run(300);
+    rig.line = 'voice';
+    await rig.run(900);
+    expect(rig.reports).toMatchObject([{ utteranceId: 90, interrupted: true }]);
+    expect(rig.reports[0]?.endMs).toBeLessThan(2_000);
+    expect(level(rig, rig.nowMs - 200, rig.nowMs)).toBe(-100);
+    expect(rig.audio.silentSince).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('does not stop it by a click', async () => {
+    const rig = new CallRig();
+    rig.audio.interject(LINE);
+    await rig.run(200);
+    rig.line = 'voice';
+    await rig.run(100);
+    rig.line = 'silence';
+    await rig.run(1_500);
+    expect(rig.reports).toMatchObject([{ utteranceId: 90, interrupted: false }]);
+  });
+});
+
 describe('the waiting tone', () => {
   it('sounds softly every two seconds until the agent speaks, and reports nothing', async () => {
     const rig = new CallRig();
