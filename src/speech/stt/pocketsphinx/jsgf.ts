@@ -12,7 +12,7 @@ export interface Grammar {
   words: string[];
   /** How freely it combines words: `phrases` has whole phrases only, `loop` repeats words at will. */
   form: GrammarForm;
-  /** The rival phrases in it that are no part of an expected one. */
+  /** The rival phrases in it. */
   rivals: readonly string[];
 }
 
@@ -37,6 +37,11 @@ export interface GrammarOptions {
   rivals?: readonly string[];
 }
 
+/** Probability of a rival phrase against an expected one: a rival is recognised where it fits clearly better. With equal
+ *  ones rivals took 13 of 121 expected answers, with this one 9; of 444 unexpected utterances 149 and 165 became expected
+ *  words, before any confidence. */
+const RIVAL_WEIGHT = 0.002;
+
 const LOOPS: readonly SlotType[] = ['digits', 'spelling'];
 
 /** With more phrases, results are guesses and the search is slow. */
@@ -49,19 +54,23 @@ export function buildGrammar(expectation: ExpectedInput, options: GrammarOptions
   const phrases = sayablePhrases(expectation.phrases, options.dictionary, warnings);
   const slots = [...new Set(expectation.slots)].map(slotRule);
   if (phrases.length + slots.length === 0) return { grammar: undefined, warnings };
-  const expected = new Set(phrases);
+  const values = slots.flatMap((slot) => (RULES[slot] ?? '').split(' | '));
+  const expected = new Set([...phrases, ...values]);
   const rivals = sayablePhrases(options.rivals ?? [], options.dictionary, []);
   const others = rivals.filter((phrase) => !expected.has(phrase));
-  const said = [...slots.map((slot) => `<${slot}>`), ...phrases, ...others];
+  const own = [...slots.map((slot) => `<${slot}>`), ...phrases];
+  const said = others.length === 0 ? own : [...weighted(own, 1), ...weighted(others, RIVAL_WEIGHT)];
   const rules = [
     ...rulesFor(slots).map((name) => rule(name, RULES[name] ?? '')),
     `public ${rule('utterance', said.join(' | '))}`,
   ];
   const text = `#JSGF V1.0;\ngrammar expected;\n${rules.join('\n')}\n`;
   const form = formOf(expectation.slots);
-  // A value such as "yes please" ends with a rival of its own right.
-  const apart = form === 'loop' ? others : [];
-  return { grammar: { text, words: wordsOf(rules), form, rivals: apart }, warnings };
+  return { grammar: { text, words: wordsOf(rules), form, rivals: others }, warnings };
+}
+
+function weighted(expansions: readonly string[], weight: number): string[] {
+  return expansions.map((each) => `/${weight}/ ${each}`);
 }
 
 function formOf(slots: readonly SlotType[]): GrammarForm {
@@ -155,7 +164,7 @@ function wordsOf(rules: readonly string[]): string[] {
   const expansions = rules.map((each) => each.slice(each.indexOf('=') + 1));
   const words = expansions
     .join(' ')
-    .replace(/<\w+>/g, ' ')
+    .replace(/<\w+>|\/[\d.]+\//g, ' ')
     .match(/[a-z][a-z'._]*/g);
   return [...new Set(words ?? [])];
 }

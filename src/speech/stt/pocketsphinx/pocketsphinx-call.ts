@@ -9,6 +9,7 @@ import type { Clock } from '../../../std/clock.ts';
 import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
 import type { Recognizer, RecognizerListener } from '../stt.ts';
 import type { SphinxReport, SphinxRequest } from './pocketsphinx-messages.ts';
+import type { UtteranceSlot } from './utterance-slots.ts';
 
 /** Batches of one utterance: the thread decodes the last 20 s. */
 const UTTERANCE_BATCHES_MAX = 250;
@@ -23,6 +24,7 @@ const DEATHS_MAX = 3;
 /** The part of a thread that a call uses. */
 export interface CallLine {
   id: number;
+  slot: UtteranceSlot;
   clock: Clock;
   log: Log;
   post(request: SphinxRequest): void;
@@ -38,6 +40,7 @@ export interface CallLine {
 }
 
 interface Awaited {
+  nth: number;
   sinceMs: number;
   isGivenUp: boolean;
 }
@@ -81,14 +84,15 @@ export class SphinxCall implements Recognizer {
 
   finalize(): void {
     if (this.#over) return;
-    const { clock, log, id } = this.#line;
+    const { clock, log, id, slot } = this.#line;
     this.#audio.stop();
     const droppedBatches = this.#droppedBatches;
     if (droppedBatches > 0) log.warn({ droppedBatches }, 'recogniser too slow, audio dropped');
     this.#droppedBatches = 0;
     if (this.#line.isQueued) this.#listener.onDelayed?.(DELAY_MS);
-    this.#awaited.push({ sinceMs: clock.monotonicMs(), isGivenUp: false });
-    this.#line.post({ kind: 'finish', id });
+    const nth = slot.next();
+    this.#line.post({ kind: 'finish', id, slot: slot.slot, nth });
+    this.#awaited.push({ nth, sinceMs: clock.monotonicMs(), isGivenUp: false });
     this.#line.awaits();
     const unanswered = this.#awaited.filter(({ isGivenUp }) => !isGivenUp);
     const [oldest] = unanswered;
@@ -176,6 +180,7 @@ export class SphinxCall implements Recognizer {
 
   #giveUp(utterance: Awaited): void {
     utterance.isGivenUp = true;
+    this.#line.slot.giveUp(utterance.nth);
     this.#line.log.warn('recogniser too slow, an utterance was given up');
     this.#answer('', 0, 'STT_TIMEOUT', utterance.sinceMs);
   }

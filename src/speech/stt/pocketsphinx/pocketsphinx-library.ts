@@ -17,6 +17,15 @@ export interface Hypothesis {
   score: number;
 }
 
+/** A word of the best path, with its pauses and fillers (`<sil>`). */
+export interface SphinxSegment {
+  word: string;
+  /** Frames of 10 ms. */
+  frames: number;
+  /** Acoustic score, 0 or less: how much worse than the best sound of the acoustic model the word fits. */
+  score: number;
+}
+
 export interface SphinxDecoder {
   /** Variants of a word are named `word(2)`. */
   addWord(word: string, phones: string): void;
@@ -29,6 +38,8 @@ export interface SphinxDecoder {
   process(samples: Int16Array, whole: boolean): void;
   end(): void;
   hypothesis(): Hypothesis;
+  /** Of the hypothesis. */
+  segments(): SphinxSegment[];
   close(): void;
 }
 
@@ -37,6 +48,9 @@ export const ACOUSTIC_MODEL = `${MODEL_FOLDER}/en-us`;
 export const DICTIONARY_FILE = `${MODEL_FOLDER}/cmudict-en-us.dict`;
 
 type Pointer = unknown;
+
+/** Words and pauses of one utterance of 20 s. */
+const SEGMENTS_MAX = 500;
 
 /** The reason why the library cannot be loaded, or undefined if it can. */
 export function missingLibraries(): string | undefined {
@@ -83,6 +97,14 @@ function decoderCalls(main: ReturnType<typeof koffi.load>) {
     addGrammar: main.func('int ps_set_jsgf_string(void*, const char*, const char*)'),
     useGrammar: main.func('int ps_set_search(void*, const char*)'),
     dropGrammar: main.func('int ps_unset_search(void*, const char*)'),
+    segment: main.func('void* ps_seg_iter(void*)'),
+    freeSegments: main.func('void ps_seg_free(void*)'),
+    nextSegment: main.func('void* ps_seg_next(void*)'),
+    segmentWord: main.func('const char* ps_seg_word(void*)'),
+    segmentFrames: main.func('void ps_seg_frames(void*, _Out_ int*, _Out_ int*)'),
+    segmentScores: main.func(
+      'int32_t ps_seg_prob(void*, _Out_ int32_t*, _Out_ int32_t*, _Out_ int32_t*)',
+    ),
     addWord: main.func('int ps_add_word(void*, const char*, const char*, int)'),
   };
   return call;
@@ -108,6 +130,25 @@ function wrap(calls: ReturnType<typeof decoderCalls>, decoder: Pointer): SphinxD
       const text: string | null = calls.hypothesis(decoder, score);
       return { text: (text ?? '').replace(/\(\d+\)/g, ''), score: score[0] ?? 0 };
     },
+    segments() {
+      const found: SphinxSegment[] = [];
+      // The library frees the iterator behind the last segment.
+      let at: Pointer = calls.segment(decoder);
+      while (at !== null && found.length < SEGMENTS_MAX) {
+        found.push(segmentAt(calls, at));
+        at = calls.nextSegment(at);
+      }
+      if (at !== null) calls.freeSegments(at);
+      return found;
+    },
     close: () => void calls.free(decoder),
   };
+}
+
+function segmentAt(calls: ReturnType<typeof decoderCalls>, at: Pointer): SphinxSegment {
+  const [first, last, score] = [[0], [0], [0]];
+  calls.segmentFrames(at, first, last);
+  calls.segmentScores(at, score, [0], [0]);
+  const frames = (last[0] ?? 0) - (first[0] ?? 0) + 1;
+  return { word: calls.segmentWord(at) ?? '', frames, score: score[0] ?? 0 };
 }

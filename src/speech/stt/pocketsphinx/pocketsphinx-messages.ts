@@ -8,8 +8,11 @@ export const TAKEN = 0;
 export const POSTED = 1;
 export const HANDLED = 2;
 
+/** Behind them, by the slot of each call: the number of its last utterance whose words nobody awaits any more. */
+export const GIVEN_UP = 3;
+
 export interface SphinxData {
-  /** Three counters, at the indexes below. */
+  /** Counters of 32 bits, at the indexes above. */
   counts: SharedArrayBuffer;
 }
 
@@ -19,8 +22,8 @@ export type SphinxRequest =
   | { kind: 'start'; id: number }
   /** 8 kHz; ownership is transferred. */
   | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
-  /** The utterance is over; the answer is one `final`. */
-  | { kind: 'finish'; id: number }
+  /** The utterance is over; the answer is one `final`. `nth` numbers the utterances of all calls of the thread. */
+  | { kind: 'finish'; id: number; slot: number; nth: number }
   | { kind: 'close'; id: number };
 
 export type SphinxReport =

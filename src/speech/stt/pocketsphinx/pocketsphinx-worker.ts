@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import { systemClock } from '../../../std/clock.ts';
+import type { RecognizedWords } from '../stt.ts';
 import { buildGrammar, type Grammar } from './jsgf.ts';
 import {
   createPartialDecoders,
@@ -14,6 +14,7 @@ import {
 } from './partial-decoders.ts';
 import { DICTIONARY_FILE, loadLibrary, missingLibraries } from './pocketsphinx-library.ts';
 import {
+  GIVEN_UP,
   HANDLED,
   POSTED,
   type SphinxData,
@@ -50,6 +51,8 @@ interface Engine {
   partials: PartialDecoders;
 }
 
+const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
 const port = parentPort;
 const data: SphinxData = workerData;
 const counts = new Int32Array(data.counts);
@@ -70,7 +73,7 @@ function report(message: SphinxReport): void {
 function openEngine(): Engine {
   const library = loadLibrary();
   const dictionary = withSounds(parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8')));
-  const recognition = createRecognition(library, dictionary, systemClock);
+  const recognition = createRecognition(library, dictionary);
   return { dictionary, recognition, partials: createPartialDecoders(library, dictionary) };
 }
 
@@ -100,7 +103,7 @@ function handle(engine: Engine, request: SphinxRequest): void {
   if (call === undefined) return;
   if (request.kind === 'start') start(engine, call);
   else if (request.kind === 'audio') take(id, call.utterance, request.samples);
-  else if (request.kind === 'finish') finish(engine, id, call);
+  else if (request.kind === 'finish') finish(engine, call, request);
   else forget(id);
 }
 
@@ -146,12 +149,20 @@ function take(id: number, utterance: Utterance | undefined, samples: Int16Array)
   report({ kind: 'partial', id, text });
 }
 
-function finish({ recognition }: Engine, id: number, call: Call): void {
+function finish(
+  { recognition }: Engine,
+  call: Call,
+  { id, slot, nth }: Extract<SphinxRequest, { kind: 'finish' }>,
+): void {
   const { utterance } = call;
   call.utterance = undefined;
   utterance?.following?.stop();
-  const words = utterance?.grammar && recognition.recognize(joined(utterance), utterance.grammar);
-  report({ kind: 'final', id, text: words?.text ?? '', confidence: words?.confidence ?? null });
+  // In a queue that is too long, nobody waits for the words any more.
+  const isNeeded = nth > Atomics.load(counts, GIVEN_UP + slot);
+  const words =
+    isNeeded && utterance?.grammar && recognition.recognize(joined(utterance), utterance.grammar);
+  const { text, confidence } = words || NO_WORDS;
+  report({ kind: 'final', id, text, confidence });
 }
 
 function joined({ parts, samples }: Utterance): Int16Array {

@@ -13,6 +13,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { type CallLine, SphinxCall } from './pocketsphinx-call.ts';
 import {
+  GIVEN_UP,
   POSTED,
   type SphinxData,
   type SphinxReport,
@@ -20,6 +21,7 @@ import {
   TAKEN,
 } from './pocketsphinx-messages.ts';
 import { watchThread } from './thread-watch.ts';
+import { createUtteranceSlots } from './utterance-slots.ts';
 
 export interface PocketSphinxOptions {
   log: Log;
@@ -75,8 +77,9 @@ interface Thread {
 
 function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
   const calls = new Map<number, SphinxCall>();
-  const data: SphinxData = { counts: new SharedArrayBuffer(12) };
+  const data: SphinxData = { counts: new SharedArrayBuffer(4 * (GIVEN_UP + CALLS_MAX)) };
   const counts = new Int32Array(data.counts);
+  const slots = createUtteranceSlots(counts, CALLS_MAX);
   let gone = false;
   let announce: (outcome: string) => void = () => undefined;
   const started = new Promise<string>((resolve) => {
@@ -128,8 +131,10 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
       if (gone || calls.size >= CALLS_MAX) {
         return refused(listener, gone ? 'its threads keep dying' : 'too many calls');
       }
+      const slot = slots.take();
       const line: CallLine = {
         id,
+        slot,
         clock,
         log,
         post: worker.post,
@@ -144,7 +149,7 @@ function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
         },
         awaits: () => watch.start(),
         settles: () => watch.settle(),
-        leave: () => calls.delete(id),
+        leave: () => calls.delete(id) && slot.release(),
       };
       const call = new SphinxCall(line, expectation, listener);
       calls.set(id, call);

@@ -13,6 +13,8 @@ export const RIVAL_PHRASES: readonly string[] = [
   ...['excuse me', 'sorry', 'pardon', 'be quiet', 'shut up', 'listen', 'hello', 'cancel'],
   ...['enough', 'let me speak', 'what', 'why', 'who', 'how', 'where', 'thank you', 'thanks'],
   ...['please', "i don't know", "i don't understand", 'what is that', 'can you hear me'],
+  // Where yes or no is no answer.
+  ...['yes', 'yes please', 'no', 'no thank you', 'nope', 'not really', 'correct', "that's right"],
   ...['speak to a person', 'i want', 'i would like', 'do you', 'how much', 'what time'],
 ];
 

@@ -158,17 +158,20 @@ const moody = new URL(
     const counts = new Int32Array(workerData.counts);
     const moods = new Map();
     let audio = 0;
+    const waiting = [];
     parentPort.on('message', (request) => {
       const { kind, id } = request;
       if (kind === 'expect') moods.set(id, request.expectation.phrases[0]);
       const mood = moods.get(id);
       if (kind === 'audio') { audio += 1; if (mood !== 'slow') Atomics.add(counts, 0, 1); }
       if (mood !== 'hang') Atomics.add(counts, 2, 1);
+      if (kind === 'finish' && mood === 'late') waiting.push(request);
       if (kind !== 'finish' || mood === 'late') return;
+      const needed = waiting.filter(({ slot, nth }) => nth > Atomics.load(counts, 3 + slot));
       if (mood === 'die') process.exit(3);
       if (mood === 'hang') return;
       if (mood === 'fail') parentPort.postMessage({ kind: 'failed', id, reason: 'scripted' });
-      else parentPort.postMessage({ kind: 'final', id, text: mood + audio, confidence: 1 });
+      else parentPort.postMessage({ kind: 'final', id, text: mood === 'queue' ? 'queue' + needed.length : mood + audio, confidence: 1 });
     });
     parentPort.postMessage({ kind: 'ready' });`)}`,
 );
@@ -266,7 +269,7 @@ describe('pocketsphinx, when its threads fail', () => {
 
   it('delays the words of a queue, and gives up an utterance after eight seconds', async () => {
     await open();
-    const [late, busy] = [call('late'), call('ok')];
+    const [late, busy] = [call('late'), call('queue')];
     utter(late.recognizer, sound);
     for (let passed = 250; passed < 8_000; passed += 250) {
       // Other calls are served: the thread does not hang.
@@ -279,6 +282,26 @@ describe('pocketsphinx, when its threads fail', () => {
     clock.advance(250);
     expect(late.finals).toEqual([{ text: '', confidence: 0 }]);
     expect(late.errors).toEqual([]);
+    // The thread need not decode it.
+    expect(busy.finals.at(-1)?.text).toBe('queue1');
+    utter(busy.recognizer, sound);
+    expect((await busy.final(32)).text).toBe('queue0');
+  });
+
+  it('tells the thread which utterances in its queue are not needed any more', async () => {
+    await open();
+    const [late, leaving, queue] = [call('late'), call('late'), call('queue')];
+    utter(late.recognizer, sound);
+    utter(leaving.recognizer, sound);
+    utter(queue.recognizer, sound);
+    expect((await queue.final()).text).toBe('queue2');
+    leaving.recognizer.close();
+    utter(queue.recognizer, sound);
+    expect((await queue.final(2)).text).toBe('queue1');
+    const next = call('late'); // In the slot of the one that left.
+    utter(next.recognizer, sound);
+    utter(queue.recognizer, sound);
+    expect((await queue.final(3)).text).toBe('queue2');
   });
 
   it('says STT_UNAVAILABLE while threads die again and again, and is back a minute later', async () => {

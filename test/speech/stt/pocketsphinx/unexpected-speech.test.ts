@@ -12,6 +12,7 @@ import { missingLibraries } from '../../../../src/speech/stt/pocketsphinx/pocket
 import { RIVAL_PHRASES } from '../../../../src/speech/stt/pocketsphinx/rival-phrases.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import { openRecognizer, utter } from '../stt-contract.ts';
 import {
@@ -45,7 +46,8 @@ let stt: SpeechToText | undefined;
 
 beforeAll(async () => {
   if (missing !== undefined) return;
-  stt = await openPocketSphinx({ clock: systemClock, log: quietLog().log });
+  // Time that does not pass: a busy machine gives up no utterance.
+  stt = await openPocketSphinx({ clock: new FakeClock(), log: quietLog().log });
   const texts = [...WAITS, ...ELSEWHERE, 'book an appointment'];
   sounds = await spokenBySpeakers(texts);
 }, 120_000);
@@ -62,7 +64,9 @@ describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () =
   it('accepts at most 3 of 100 unexpected utterances, in four grammars', async () => {
     let accepted = 0;
     let all = 0;
-    for (const [nth, sound] of of(ELSEWHERE).entries()) {
+    // Every other one, with each grammar in turn.
+    const some = of(ELSEWHERE).filter((_sound, nth) => nth % 2 === 0);
+    for (const [nth, sound] of some.entries()) {
       const grammar = NAMES[nth % NAMES.length] ?? 'menu';
       const { text, confidence } = await recognized(sound, grammar);
       all++;
@@ -70,7 +74,7 @@ describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () =
       accepted += Number(isAnswer && trustIn(confidence) === 'accept');
     }
     expect(share('unexpected speech accepted', accepted, all)).toBeLessThanOrEqual(0.03);
-  }, 180_000);
+  }, 300_000);
 
   it('still understands what it expects', async () => {
     const booked = await Promise.all(
@@ -92,7 +96,7 @@ describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () =
       waits += Number(isWaitPhrase(text) && trustIn(confidence) !== 'reject');
       helps += Number(text === 'help' && trustIn(confidence) === 'accept');
     }
-    expect(share('requests to wait understood', waits, all)).toBeGreaterThan(0.6);
+    expect(share('requests to wait understood', waits, all)).toBeGreaterThan(0.85);
     expect(share('requests to wait taken for help', helps, all)).toBeLessThanOrEqual(0.01);
   }, 60_000);
 
@@ -123,7 +127,7 @@ describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () =
       const heard = calls.map(({ finals }) => finals[1]?.text);
       expect(new Set(heard)).toEqual(new Set(['book an appointment']));
     },
-    90_000,
+    300_000,
   );
 });
 
