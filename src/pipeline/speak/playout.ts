@@ -40,7 +40,8 @@ export class Playout {
   readonly #lead: SendAhead;
   readonly #sent: Playhead;
   readonly #queue: Utterance[] = [];
-  readonly #aside: Interjection;
+  /** Not in the queue. */
+  readonly aside: Interjection;
   /** The next sample to send. */
   #atUtterance = 0;
   #atSegment = 0;
@@ -60,7 +61,7 @@ export class Playout {
     this.#writer = options.writer;
     this.#wire = options.wire;
     this.#listener = options.listener;
-    this.#aside = new Interjection(options.listener);
+    this.aside = new Interjection(options.listener);
     this.#marks = options.marks;
     this.#pause = options.pause;
     this.#lead = new SendAhead(options.lead);
@@ -73,7 +74,7 @@ export class Playout {
   }
 
   get empty(): boolean {
-    return this.#queue.length === 0 && !this.#aside.isPending;
+    return this.#queue.length === 0 && !this.aside.isPending;
   }
 
   get full(): boolean {
@@ -82,11 +83,6 @@ export class Playout {
 
   get held(): boolean {
     return this.#held;
-  }
-
-  /** Whether an interjection is played, or will be. */
-  get interjects(): boolean {
-    return this.#aside.isPending;
   }
 
   /** Whether there is speech that is not sent, or not there yet. */
@@ -117,7 +113,7 @@ export class Playout {
 
   /** Plays an utterance of one complete segment before all that is queued; not at all if the queue goes on first. */
   interject(utterance: Utterance, nowMs: number): void {
-    this.#aside.begin(utterance, nowMs);
+    this.aside.begin(utterance, nowMs);
     this.pump(nowMs);
   }
 
@@ -146,7 +142,7 @@ export class Playout {
     if (this.#endMs >= nowMs + this.#lead.leastMs) return;
     const untilMs = nowMs + this.#lead.mostMs;
     while (this.#endMs < untilMs && !this.#sent.full) {
-      if (this.#aside.isUnderWay && this.#sendAside(nowMs)) continue;
+      if (this.aside.isUnderWay && this.#sendAside(nowMs)) continue;
       const segment = this.#ready(nowMs);
       if (segment !== undefined) this.#send(segment, nowMs);
       this.#hasMore = segment !== undefined;
@@ -156,14 +152,14 @@ export class Playout {
 
   /** What it plays is no progress of the queue's segments. False if there is nothing to send of it. */
   #sendAside(nowMs: number): boolean {
-    if (!this.#aside.read(frame)) return false;
+    if (!this.aside.read(frame)) return false;
     facts.segment = undefined;
     facts.playMs = this.#playMs(nowMs);
     framesOut.inc();
     this.#write(1);
     this.#endMs = facts.playMs + FRAME_MS;
     this.#speechEndMs = this.#endMs;
-    this.#aside.sent(facts.playMs, this.#endMs, nowMs);
+    this.aside.sent(facts.playMs, this.#endMs, nowMs);
     return true;
   }
 
@@ -302,7 +298,7 @@ export class Playout {
     const { utterance } = segment;
     const gapMs = utterance.startMs === undefined || !this.#hasMore ? 0 : playMs - this.#endMs;
     if (gapMs > 0) playoutGapSeconds.observe(gapMs / 1_000);
-    this.#aside.dropUnbegun(nowMs);
+    this.aside.dropUnbegun(nowMs);
     this.#pause.hold(false);
     segment.read(this.#atSample, frame);
     framesOut.inc();
@@ -336,7 +332,7 @@ export class Playout {
   /** Takes back what is not played and fades out; with `only`, this utterance alone: others are sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
     const from = this.#sent.truncate(nowMs);
-    const aside = this.#aside.drop(nowMs);
+    const aside = this.aside.drop(nowMs);
     this.#hasMore = false;
     this.#generation++;
     if (this.#endMs > nowMs) {
@@ -384,7 +380,7 @@ export class Playout {
   }
 
   #finishPlayed(nowMs: number): void {
-    this.#aside.finishPlayed(nowMs);
+    this.aside.finishPlayed(nowMs);
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
       if (!head.cancelled && !head.isDone(nowMs, this.#marks)) return;
       if (this.#atUtterance === 0) this.#seek(0, 0, 0);

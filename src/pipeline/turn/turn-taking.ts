@@ -214,7 +214,8 @@ export class TurnTaking {
 
   /** A line that explains a wait is not worth talking over the caller. */
   #cutInterjection(voice: VoiceActivity): void {
-    if (!this.#playout.interjects || this.#playout.held || this.#recognizer === undefined) return;
+    const { aside, held } = this.#playout;
+    if (!aside.isPending || held || this.#recognizer === undefined) return;
     if (voice.state !== 'speech' || voice.voicedMs < BARGE_IN_MS) return;
     this.#hold();
     this.#release();
