@@ -49,6 +49,11 @@ export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
 /** Comes before the name of the application. */
 const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const EVENTS_PATH = '/api/v1/telephony/pbx/';
+/** Of two plain sections of a name Asterisk reads one. */
+const GENERAL =
+  '[general](+)               ; completes the [general] above; in a file without one: [general]';
+/** Longer than the longest call that is wanted. */
+const CALL_S = 3_600;
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 
 export function adminPlan(wishes: AdminWishes): AdminPlan {
@@ -75,7 +80,7 @@ export function adminPlan(wishes: AdminWishes): AdminPlan {
 function httpConf({ mode, bind, isTls }: AdminWishes): string {
   if (mode === 'incoming') {
     return lines(
-      '[general]',
+      GENERAL,
       'enabled = yes              ; ARI needs it, though nobody has to reach it from outside',
       'bindaddr = 127.0.0.1',
       'bindport = 8088',
@@ -88,7 +93,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
     'tlsprivatekey = /etc/asterisk/keys/privkey.pem',
   ];
   return lines(
-    '[general]',
+    GENERAL,
     'enabled = yes',
     isTls
       ? 'bindaddr = 127.0.0.1       ; plain HTTP for this machine alone'
@@ -109,7 +114,7 @@ function ariConf({ mode, user, password, app, clientName }: AdminWishes): string
     `local_ari_user = ${user}`,
   ];
   return lines(
-    '[general]',
+    GENERAL,
     'enabled = yes',
     '',
     `[${user}]`,
@@ -164,10 +169,12 @@ function extensionsConf({ app, context, numbers }: AdminWishes): string {
   return lines(
     `[${context}]                 ; the trunk's endpoint: context = ${context}; or from another: include => ${context}`,
     ...wanted.flatMap((extension) => [
-      `exten => ${extension},1,Stasis(${app},inbound,\${EXTEN})`,
+      `exten => ${extension},1,Set(TIMEOUT(absolute)=${CALL_S})     ; a gateway that is gone keeps no caller in silence for ever: more than max_call_duration`,
+      ` same => n,Stasis(${app},inbound,\${EXTEN})`,
       ` same => n,GotoIf($["\${STASISSTATUS}"="FAILED"]?away)`,
       ' same => n,Hangup()',
-      ' same => n(away),Congestion(5)     ; the gateway is not connected: Dial() or Voicemail() go here',
+      ' same => n(away),Set(TIMEOUT(absolute)=0)',
+      ' same => n,Congestion(5)     ; no gateway is connected, or a call gets no audio: Dial() or Voicemail() go here',
       ' same => n,Hangup()',
     ]),
   );

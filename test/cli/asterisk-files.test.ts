@@ -113,11 +113,21 @@ describe('the files for Asterisk', () => {
 
   it('the dialplan passes calls to the application, and continues when it is not connected', () => {
     const text = adminPlan({ ...wishes, numbers: ['8000', '+15550100'] }).files.at(-1)?.text ?? '';
-    expect(text).toContain(`exten => 8000,1,Stasis(patchbay_0123456789ab,inbound,\${EXTEN})`);
-    expect(text).toContain('exten => +15550100,1,Stasis(');
+    expect(text).toContain('exten => 8000,1,Set(TIMEOUT(absolute)=3600)');
+    expect(text).toContain('exten => +15550100,1,Set(TIMEOUT(absolute)=3600)');
+    const stasis = ` same => n,Stasis(patchbay_0123456789ab,inbound,\${EXTEN})\n`;
+    expect(text.split(stasis)).toHaveLength(3);
+    expect(text.split(' same => n(away),Set(TIMEOUT(absolute)=0)\n')).toHaveLength(3);
     expect(text.match(/\$\[".\{STASISSTATUS\}"="FAILED"\]\?away/g)).toHaveLength(2);
     expect(text).not.toContain('_[+0-9].');
     expect(adminPlan(wishes).files.at(-1)?.text).toContain('exten => _[+0-9].,1,');
+  });
+
+  it('the general sections complete those that the files have', () => {
+    for (const { name, text } of adminPlan(wishes).files) {
+      if (name === 'http.conf' || name === 'ari.conf') expect(text).toMatch(/^\[general\]\(\+\) /);
+      expect(text).not.toMatch(/^\[general\]$/m);
+    }
   });
 
   it('every file is reloaded, and what must be seen afterwards is named', () => {

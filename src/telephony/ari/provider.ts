@@ -1,7 +1,8 @@
 // Asterisk as a telephony provider, over ARI connections that the gateway holds. Source: asterisk §4; contract §7.5.
 
 import { createEgress, type Egress } from '../../egress/egress-rule.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
@@ -20,6 +21,7 @@ import {
   OutboundWebsocketServer,
 } from './connection/outbound-websocket.ts';
 import { examineAri } from './doctor/doctor.ts';
+import { addressForPbx } from './media/gateway-address.ts';
 import { IncomingSockets } from './media/incoming-sockets.ts';
 import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
@@ -114,6 +116,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
 
       connect({ credentials }, { listener, log }) {
         const account = accountOf(credentials);
+        warnOfAddress(account, packets?.host, log);
         const held = heldByApp.get(account.app) ?? new CallTable();
         heldByApp.set(account.app, held);
         const connection: AriConnection = new AriConnection({
@@ -148,6 +151,18 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       },
     },
   };
+}
+
+/** Calls would have no audio: said at once, not at the first call. */
+function warnOfAddress(account: AriAccount, host: string | undefined, log: Log): void {
+  const isOurs = account.media === 'rtp' || account.media === 'audiosocket';
+  if (!isOurs || host === undefined) return;
+  try {
+    addressForPbx(host, account.ari_endpoint);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : '';
+    log.error({ code: codeOf(error), message }, 'calls of the PBX will have no audio');
+  }
 }
 
 /** False if the PBX cannot be asked. Never rejects. */

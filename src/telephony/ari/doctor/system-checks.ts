@@ -11,6 +11,7 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
+import { isOwnMachine } from '../media/gateway-address.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
 import { judgeRelease } from '../media/transport-selection.ts';
 import type { AriAccount } from '../rest/config.ts';
@@ -153,6 +154,12 @@ function sectionOutcome(
       `wss:// in uri, or tls_enabled = no, ${reload}.`,
     );
   }
+  if (leadsToPbx(account, uri)) {
+    return fail(
+      `[${name}] leads to ${uri?.host}, which is the PBX itself.`,
+      `The gateway's address as the PBX reaches it in uri, and in PATCHBAY_PUBLIC_URL; ${reload}.`,
+    );
+  }
   const wanted = URL.parse(publicUrl);
   // Without the application the socket reaches the first call worker.
   const short = `${wanted?.pathname.replace(/\/+$/, '') ?? ''}${SOCKET_PATH}`;
@@ -183,4 +190,10 @@ function sectionOutcome(
     return warn(`[${name}] has not protocols = media.`, `Add it, ${reload}.`);
   }
   return pass(`[${name}] leads to this gateway.`);
+}
+
+/** An address of this machine alone, for a PBX on another. Where the PBX opens the connection, its own is not known. */
+function leadsToPbx({ connection, ari_endpoint }: AriAccount, uri: URL | null): boolean {
+  if (connection !== 'outgoing' || !isOwnMachine(uri?.hostname ?? '')) return false;
+  return !isOwnMachine(URL.parse(ari_endpoint)?.hostname ?? '');
 }

@@ -18,6 +18,7 @@ import type { MediaTraits } from '../../provider/media-session.ts';
 import { type AriAnswer, type AriRequest, ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import { ariChannel } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
+import { addressForPbx } from './gateway-address.ts';
 import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
 
 const LOOK_MS_MAX = 5_000;
@@ -63,7 +64,7 @@ function audioSocketTransport(host: string, server: AudioSocketServer): MediaTra
       const uuid = peer.random.uuid();
       const accept = (socket: MediaSocket) => options.accept(socket, { channelId, format });
       const expected = server.expect(uuid, { format: known, accept }, signal);
-      const target = hostPort(host, server.port);
+      const target = hostPort(addressForPbx(host, peer.account.ari_endpoint), server.port);
       try {
         const query = { transport: 'tcp', encapsulation: 'audiosocket', data: uuid };
         const request = mediaRequest(peer, { channelId, format, target, query });
@@ -95,9 +96,10 @@ function rtpTransport(
       const { peer, channelId, format, gone } = options;
       const payloadType = RTP_PAYLOAD_TYPES[format];
       if (payloadType === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
+      const address = addressForPbx(host, peer.account.ari_endpoint);
       const socket = await ports.open();
       try {
-        const target = hostPort(host, socket.port);
+        const target = hostPort(address, socket.port);
         const query = { transport: 'udp', encapsulation: 'rtp' };
         const request = mediaRequest(peer, { channelId, format, target, query });
         const answer = await peer.client.send(request, signal);

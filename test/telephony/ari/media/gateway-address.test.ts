@@ -1,0 +1,37 @@
+// `localhost` as the gateway's address is the PBX itself for a PBX on another machine.
+
+import { describe, expect, it } from 'vitest';
+import { systemRandom } from '../../../../src/std/random.ts';
+import { addressForPbx } from '../../../../src/telephony/ari/media/gateway-address.ts';
+import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import type { RtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { gateway } from '../ari-harness.ts';
+
+const ELSEWHERE = 'http://192.0.2.7:8088';
+
+describe("the gateway's address for a PBX", () => {
+  it.each([
+    ['10.0.0.5', ELSEWHERE, '10.0.0.5'],
+    ['gateway.example.com', ELSEWHERE, 'gateway.example.com'],
+    ['127.0.0.1', 'http://127.0.0.1:8088', '127.0.0.1'],
+    ['localhost', 'http://localhost:8088', '127.0.0.1'],
+    ['::1', 'http://[::1]:8088', '::1'],
+  ])('%s is usable for %s', (host, ari, address) => {
+    expect(addressForPbx(host, ari)).toBe(address);
+  });
+
+  it.each(['localhost', '127.0.0.1', '127.0.1.1', '::1'])('%s is refused in words', (host) => {
+    expect(() => addressForPbx(host, ELSEWHERE)).toThrow(/PATCHBAY_MEDIA_HOST/);
+  });
+
+  it.each(['rtp', 'audiosocket'])('is checked when the PBX is connected: %s', (media) => {
+    const clock = new FakeClock();
+    const rtp: RtpPorts = { open: () => Promise.reject(new Error('not asked for')) } as never;
+    const packets = { host: 'localhost', rtp, audioSockets: undefined };
+    const provider = createAriProvider({ clock, random: systemRandom, packets });
+    const login = { app_name: 'gw', app_password: 'gwsecret', stasis_app_name: 'app' };
+    const { lines } = gateway(clock, { ari_endpoint: ELSEWHERE, ...login, media }, provider);
+    expect(lines().map(({ msg }) => msg)).toContain('calls of the PBX will have no audio');
+  });
+});
