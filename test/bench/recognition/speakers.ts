@@ -16,7 +16,7 @@ import { at } from '../../pipeline/real-call.ts';
 export interface Speaker {
   name: string;
   engine: 'flite' | 'espeak';
-  /** Not used to choose the figures of the confidence. */
+  /** For a calibration: not to be used to set the scale, so that it can be checked with them. */
   isHeldOut: boolean;
   /** 8 kHz, without a channel. */
   say(text: string): Promise<Int16Array>;
