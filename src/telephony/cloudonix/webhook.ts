@@ -55,10 +55,12 @@ function recognises(request: ProviderRequest): boolean {
   return fields['Session'] !== undefined && fields['Domain'] !== undefined;
 }
 
+const anyFields = z.record(z.string(), z.unknown());
+
 /** A JSON object, a list with one object (the last one counts), or a form. */
 function fieldsOf({ json, form }: ProviderRequest): Fields {
   const body = Array.isArray(json) ? json.at(-1) : (json ?? form);
-  return z.record(z.string(), z.unknown()).safeParse(body).data ?? {};
+  return anyFields.safeParse(body).data ?? {};
 }
 
 /** Undefined for an empty text too. */

@@ -9,7 +9,7 @@ const wire = readFileSync('fixtures/wire/cloudonix/media-stream.jsonl', 'utf8').
 const [, start = ''] = wire;
 const SESSION = 'a0000000000000000000000000000001';
 const STREAM = 'MZ00000000000000000000000000000001';
-const RUNS = 100_000;
+const RUNS = 10_000;
 
 type Event = [string, ...unknown[]];
 

@@ -11,7 +11,7 @@ const INBOUND = `${BASE}/inbound/run`;
 const STATUS = `${BASE}/cloudonix/status-callback/7`;
 const CDR = `${BASE}/cloudonix/cdr`;
 const TOKEN = 'a0000000000000000000000000000001';
-const RUNS = 100_000;
+const RUNS = 10_000;
 const credentials = { bearer_token: 'XI-bearer', application_key: 'XI-application' };
 const { parse, verify, recognises, accountOf } = cloudonixWebhook;
 

@@ -6,7 +6,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { MediaEvent } from '../../../src/telephony/provider/media-session.ts';
 import { createTelnyxMedia } from '../../../src/telephony/telnyx/media.ts';
 
-const FUZZ_RUNS = 100_000;
+const FUZZ_RUNS = 10_000;
 
 function stream(format: Record<string, unknown> = {}) {
   const media = createTelnyxMedia();
