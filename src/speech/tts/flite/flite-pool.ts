@@ -13,6 +13,7 @@ import type { CachedSpeech } from '../prompt-cache.ts';
 import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
 
 export interface FlitePoolOptions {
+  /** Threads at most; the first starts at once, others when sentences wait. */
   workers: number;
   entry: URL;
   data: FliteData;
@@ -29,12 +30,6 @@ export interface SpeakLimits {
   isAhead?: boolean;
 }
 
-export interface FlitePool {
-  /** Rejects with TTS_*, or with the signal's reason. */
-  speak(what: { text: string; voice: string }, limits: SpeakLimits): Promise<CachedSpeech>;
-  close(): Promise<void>;
-}
-
 /** Different sentences that wait for a thread, 50 ms each: beyond this the last would be seconds late. */
 const QUEUE_MAX = 64;
 /** Different lines that are rendered ahead: those of some dozens of agents. */
@@ -43,6 +38,10 @@ const QUEUE_AHEAD_MAX = 512;
 const TEXT_CHARS_MAX = 1_000;
 /** A sentence takes 50 ms, and a hundred times that on a machine without a free core. Beyond, the thread hangs. */
 const WORK_MS_MAX = 8_000;
+
+/** Start of a thread with its first sentence, on a machine that is busy with other starts. */
+export const START_MS_MAX = 20_000;
+const WARM_UP = { text: 'Hello.', voice: 'slt' };
 
 /** One sentence, for everybody who has requested it. */
 interface Rendering {
@@ -57,101 +56,130 @@ interface Request {
   reject(error: unknown): void;
 }
 
-export function createFlitePool(options: FlitePoolOptions): FlitePool {
-  const { clock } = options;
-  const needed: Rendering[] = [];
-  const ahead: Rendering[] = [];
+export class FlitePool {
+  readonly #options: FlitePoolOptions;
+  readonly #needed: Rendering[] = [];
+  readonly #ahead: Rendering[] = [];
   /** Those that wait and those under way, by voice and text. */
-  const renderings = new Map<string, Rendering>();
-  const onFree = (): void => next();
-  const threads = Array.from({ length: options.workers }, () =>
-    openThread(options, { onFree, onEnd: ({ key }) => renderings.delete(key) }),
-  );
-  let lastId = 0;
+  readonly #renderings = new Map<string, Rendering>();
+  readonly #threads: Thread[] = [];
+  #lastId = 0;
 
-  function next(): void {
-    if (threads.every((thread) => thread.state === 'dead')) {
-      rejectAll(new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' }));
-      return;
-    }
-    const thread = threads.find((each) => each.state === 'idle');
-    const rendering = thread && (needed.shift() ?? ahead.shift());
-    if (rendering !== undefined) thread?.start(rendering);
+  constructor(options: FlitePoolOptions) {
+    this.#options = options;
+    this.#threads.push(this.#open());
   }
 
-  function rejectAll(error: GatewayError): void {
-    for (const rendering of [...needed.splice(0), ...ahead.splice(0)]) {
-      renderings.delete(rendering.key);
+  /** Rejects with TTS_*, or with the signal's reason. */
+  async speak(what: { text: string; voice: string }, limits: SpeakLimits): Promise<CachedSpeech> {
+    const { deadlineMs, signal } = limits;
+    const rendering = this.#renderingOf(what, limits);
+    const { request, speech } = openRequest();
+    rendering.requests.add(request);
+    const fail = (error: unknown) => {
+      this.#leave(rendering, request);
+      request.reject(error);
+    };
+    const onAbort = () => fail(signal.reason);
+    const deadline = this.#options.clock.after(deadlineMs, () =>
+      fail(new GatewayError('TTS_TIMEOUT', { deadlineMs })),
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#next();
+    try {
+      return await speech;
+    } finally {
+      deadline.cancel();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async close(): Promise<void> {
+    const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
+    this.#rejectAll(error);
+    await Promise.all(this.#threads.map((thread) => thread.close(error)));
+  }
+
+  #open(): Thread {
+    return openThread(this.#options, {
+      onFree: () => this.#next(),
+      onEnd: ({ key }) => this.#renderings.delete(key),
+    });
+  }
+
+  #next(): void {
+    if (this.#threads.every((thread) => thread.state === 'dead')) {
+      this.#rejectAll(new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' }));
+      return;
+    }
+    const thread = this.#threads.find((each) => each.state === 'idle');
+    if (thread === undefined) {
+      if (this.#needed.length + this.#ahead.length > 0) this.#addThread();
+      return;
+    }
+    const rendering = this.#needed.shift() ?? this.#ahead.shift();
+    if (rendering !== undefined) thread.start(rendering);
+  }
+
+  /** A thread takes tenths of a second to start: what waits goes on with the others meanwhile. */
+  #addThread(): void {
+    if (this.#threads.length >= this.#options.workers) return;
+    const thread = this.#open();
+    this.#threads.push(thread);
+    const message = { id: ++this.#lastId, ...WARM_UP };
+    thread.start({ message, key: '', workMsMax: START_MS_MAX, requests: new Set() });
+  }
+
+  #rejectAll(error: GatewayError): void {
+    for (const rendering of [...this.#needed.splice(0), ...this.#ahead.splice(0)]) {
+      this.#renderings.delete(rendering.key);
       settle(rendering, { error });
     }
   }
 
-  /** Undefined: it does not wait. */
-  function dequeue(rendering: Rendering): Rendering | undefined {
-    const queue = needed.includes(rendering) ? needed : ahead;
-    const index = queue.indexOf(rendering);
-    return index < 0 ? undefined : queue.splice(index, 1)[0];
+  /** Whether it waited. */
+  #dequeue(rendering: Rendering): boolean {
+    for (const queue of [this.#needed, this.#ahead]) {
+      const index = queue.indexOf(rendering);
+      if (index < 0) continue;
+      queue.splice(index, 1);
+      return true;
+    }
+    return false;
   }
 
-  function leave(rendering: Rendering, request: Request): void {
+  #leave(rendering: Rendering, request: Request): void {
     rendering.requests.delete(request);
-    if (rendering.requests.size > 0 || dequeue(rendering) === undefined) return;
-    renderings.delete(rendering.key);
+    if (rendering.requests.size > 0 || !this.#dequeue(rendering)) return;
+    this.#renderings.delete(rendering.key);
   }
 
   /** The rendering of these words, which waits or is under way. Throws TTS_* if there is no room. */
-  function renderingOf(text: string, voice: string, limits: SpeakLimits): Rendering {
+  #renderingOf({ text, voice }: { text: string; voice: string }, limits: SpeakLimits): Rendering {
     const key = `${voice}\n${text}`;
     const isAhead = limits.isAhead === true;
-    const found = renderings.get(key);
+    const found = this.#renderings.get(key);
     if (found !== undefined) {
-      if (!isAhead && ahead.includes(found)) needed.push(dequeue(found) ?? found);
+      if (!isAhead && this.#ahead.includes(found)) {
+        this.#dequeue(found);
+        this.#needed.push(found);
+      }
       return found;
     }
     if (text.length > TEXT_CHARS_MAX) {
       throw new GatewayError('TTS_FAILED', { reason: 'the text is too long' });
     }
-    const [queue, max] = isAhead ? [ahead, QUEUE_AHEAD_MAX] : [needed, QUEUE_MAX];
-    if (queue.length >= max) {
+    const queue = isAhead ? this.#ahead : this.#needed;
+    if (queue.length >= (isAhead ? QUEUE_AHEAD_MAX : QUEUE_MAX)) {
       throw new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
     }
-    const message = { id: ++lastId, text, voice };
+    const message = { id: ++this.#lastId, text, voice };
     const workMsMax = Math.max(limits.deadlineMs, WORK_MS_MAX);
     const rendering = { message, key, workMsMax, requests: new Set<Request>() };
-    renderings.set(key, rendering);
+    this.#renderings.set(key, rendering);
     queue.push(rendering);
     return rendering;
   }
-
-  return {
-    async speak({ text, voice }, limits) {
-      const { deadlineMs, signal } = limits;
-      const rendering = renderingOf(text, voice, limits);
-      const { request, speech } = openRequest();
-      rendering.requests.add(request);
-      const fail = (error: unknown) => {
-        leave(rendering, request);
-        request.reject(error);
-      };
-      const onAbort = () => fail(signal.reason);
-      const deadline = clock.after(deadlineMs, () =>
-        fail(new GatewayError('TTS_TIMEOUT', { deadlineMs })),
-      );
-      signal.addEventListener('abort', onAbort, { once: true });
-      next();
-      try {
-        return await speech;
-      } finally {
-        deadline.cancel();
-        signal.removeEventListener('abort', onAbort);
-      }
-    },
-    async close() {
-      const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
-      rejectAll(error);
-      await Promise.all(threads.map((thread) => thread.close(error)));
-    },
-  };
 }
 
 function openRequest(): { request: Request; speech: Promise<CachedSpeech> } {

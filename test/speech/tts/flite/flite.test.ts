@@ -101,12 +101,12 @@ describe('flite, when its threads fail', () => {
   let speech: TextToSpeech;
   let lines: ReturnType<typeof quietLog>['lines'];
   afterEach(() => speech.close());
-  async function open() {
+  async function open(workers = 1) {
     const quiet = quietLog();
     const { log } = quiet;
     lines = quiet.lines;
     clock = new FakeClock();
-    speech = await createFlite({ clock, log, workers: 1, entry: moody });
+    speech = await createFlite({ clock, log, workers, entry: moody });
   }
 
   it('fails the sentence, and speaks the next one', async () => {
@@ -159,6 +159,18 @@ describe('flite, when its threads fail', () => {
     clock.advance(3_000);
     expect((await next).samples).toBe(800);
     expect(clock.timers).toBe(0);
+  });
+
+  it('starts a second thread while a sentence waits, and only then', async () => {
+    await open(2);
+    // The thread that has spoken before counts on.
+    await synthesize(speech, 'one');
+    expect((await synthesize(speech, 'count')).samples).toBe(3);
+    const held = synthesize(speech, 'wait').catch(codeOf);
+    expect((await synthesize(speech, 'count of the second')).samples).toBe(2);
+    await settle();
+    clock.advance(4_000);
+    expect(await held).toBe('TTS_TIMEOUT');
   });
 
   it('kills no thread for a sentence that waited for its turn until its deadline', async () => {
