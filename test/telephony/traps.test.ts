@@ -1,4 +1,4 @@
-// The traps of the providers' interfaces (docs/providers.md §10) and the tests that hold the gateway off them: each trap
+// The traps of the providers' interfaces (providers §10) and the tests that hold the gateway off them: each trap
 // has one, for each provider that it is named of.
 
 import { readFileSync } from 'node:fs';
