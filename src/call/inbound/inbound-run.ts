@@ -10,14 +10,18 @@ import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
+import type { UnconfiguredNumber } from '../../telephony/provider/unconfigured-numbers.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { inboundContext } from '../setup/call-context.ts';
 
 export class Refusal extends Error {
   readonly reason: RejectReason;
-  constructor(reason: RejectReason) {
+  /** What was dialled, if no number of the configuration is like that. */
+  readonly unconfigured: UnconfiguredNumber | undefined;
+  constructor(reason: RejectReason, unconfigured?: UnconfiguredNumber) {
     super(reason);
     this.reason = reason;
+    this.unconfigured = unconfigured;
   }
 }
 

@@ -16,6 +16,7 @@ import type { PbxConnection, PbxInboundCall, PbxStatus } from '../../telephony/p
 import { calledNumberOf } from '../../telephony/provider/phone-address.ts';
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
+import { nearestAddress, shownNumber } from '../../telephony/provider/unconfigured-numbers.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
@@ -148,7 +149,11 @@ export class PbxCalls {
     const { configuration } = this.#line;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = calledNumberOf(call.to, numbers);
-    if (number === undefined) throw new Refusal('not-configured');
+    if (number === undefined) {
+      const active = numbers.filter(({ isActive }) => isActive).map(({ address }) => address);
+      const unconfigured = { dialled: call.to, nearest: nearestAddress(call.to, active) };
+      throw new Refusal('not-configured', unconfigured);
+    }
     return this.#deps.runs.agent(configuration, number.inboundWorkflowId);
   }
 
@@ -158,10 +163,15 @@ export class PbxCalls {
     const reason: RejectReason = reasonOf(error);
     pbxCalls.inc({ provider: provider.name, result: reason });
     callsRefused.inc({ code: codeOf(error) ?? reason });
-    const facts = { reason, provider: provider.name, configurationId: configuration.id };
+    const unconfigured = error instanceof Refusal ? error.unconfigured : undefined;
+    const facts = {
+      ...{ reason, provider: provider.name, configurationId: configuration.id },
+      // The PBX's own numbers, no caller's.
+      ...(unconfigured && { ...unconfigured, dialled: shownNumber(unconfigured.dialled) }),
+    };
     if (reason === 'error') this.#deps.log.error({ err: error, ...facts }, 'call not answered');
     else this.#deps.log.warn(facts, 'inbound call refused');
-    void connection().refuse(callId, reason);
+    void connection().refuse(callId, reason, unconfigured);
   }
 
   // Outbound.

@@ -13,6 +13,7 @@ import type {
 } from '../../transport/media-socket.ts';
 import type { MediaSession } from './media-session.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
+import type { UnconfiguredNumber } from './unconfigured-numbers.ts';
 
 /** Waiting for the application of a PBX that opens the connection to us. */
 export const PBX_PATH = '/api/v1/telephony/pbx/';
@@ -84,8 +85,9 @@ export interface PbxConnection {
    *  replaced below it. It closes when the call is over. Rejects with PBX_* codes; the call is hung up then,
    *  unless we dialled it and it still rings. */
   openMedia(callId: string, signal: AbortSignal): Promise<MediaSession>;
-  /** Rejects a ringing call with a suitable cause. Never rejects. */
-  refuse(callId: string, reason: RejectReason): Promise<void>;
+  /** Rejects a ringing call with a suitable cause. `unconfigured`: what was dialled, which examinations show. Never
+   *  rejects. */
+  refuse(callId: string, reason: RejectReason, unconfigured?: UnconfiguredNumber): Promise<void>;
   /** Reconnects with these credentials and keeps the current calls. False if it cannot: a new connection must be
    *  made then. */
   renew(credentials: ProviderCredentials): boolean;

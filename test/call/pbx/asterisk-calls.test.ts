@@ -90,6 +90,14 @@ describe('a call in over an Asterisk', () => {
     await nothingIsLeft();
   });
 
+  it('to a number in another form than it is stored is refused with the nearest one in the log', async () => {
+    const phone = asterisk.placeCall({ from: '5551234', to: `9${EXTENSION}` });
+    expect(await phone.ended).toMatchObject({ cause: 1 });
+    expect(harness.lines.find(({ msg }) => msg === 'inbound call refused')).toMatchObject({
+      ...{ reason: 'not-configured', dialled: `9${EXTENSION}`, nearest: EXTENSION },
+    });
+  });
+
   it('beyond the calls that the organization may have is turned away as busy', async () => {
     await harness.at.sql('update organizations set concurrent_call_limit = 0');
     const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION });

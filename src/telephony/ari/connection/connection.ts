@@ -11,7 +11,8 @@ import type { Random } from '../../../std/random.ts';
 import type { MediaSession } from '../../provider/media-session.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
-import type { ProviderCredentials, RejectReason } from '../../provider/terms.ts';
+import type { ProviderCredentials } from '../../provider/terms.ts';
+import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
@@ -60,6 +61,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly random: Random;
   readonly log: Log;
   readonly openLeg: OpenLeg;
+  readonly unconfigured = new UnconfiguredNumbers();
   version: string | null = null;
   readonly #options: AriConnectionOptions;
   readonly #listener: PbxListener;
@@ -119,7 +121,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  async refuse(callId: string, reason: RejectReason): Promise<void> {
+  async refuse(...[callId, reason, number]: Parameters<PbxConnection['refuse']>): Promise<void> {
+    if (number !== undefined) this.unconfigured.note(number, this.clock.now());
     await hangUpChannel(this, callId, rejectReasons[reason]);
   }
 

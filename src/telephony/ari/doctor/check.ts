@@ -11,12 +11,16 @@ import {
   runCheck,
 } from '../../provider/check.ts';
 import type { Finding, PbxState } from '../../provider/pbx.ts';
+import type { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
 import type { AriClient } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import type { AriContext } from '../rest/peer.ts';
 
 /** The configuration's connection in this process. */
-export type LiveConnection = AriContext & { readonly state: PbxState };
+export type LiveConnection = AriContext & {
+  readonly state: PbxState;
+  readonly unconfigured: Pick<UnconfiguredNumbers, 'list'>;
+};
 
 export interface CheckContext {
   account: AriAccount;

@@ -7,6 +7,7 @@ import { type MediaParts, mediaFinding } from './audio-check.ts';
 import { type CheckContext, check } from './check.ts';
 import { examineLink, type LinkReport } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
+import { refusedFindings } from './refused-calls.ts';
 import {
   applicationFinding,
   clientFinding,
@@ -46,7 +47,7 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
         ? { ...MEDIA, ...skip('websocket_client.conf comes first.') }
         : await mediaFinding(context, { testApp, parts, choice }),
     );
-    findings.push(...(await dialplanFindings(context, testApp)));
+    findings.push(...(await dialplanFindings(context, testApp)), ...refusedFindings(context));
   } finally {
     await testApp.close();
   }

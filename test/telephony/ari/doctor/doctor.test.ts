@@ -121,37 +121,37 @@ describe('the doctor', () => {
     },
   );
 
-  it('recognises its own connection, and one that was taken over', async () => {
-    await play();
+  /** The gateway's own connection, which is up. */
+  async function ownConnection() {
     const reached: Record<string, () => void> = {};
     const state = (kind: string) =>
       new Promise<void>((resolve) => {
         reached[kind] = resolve;
       });
     const up = state('up');
-    const connection = provider.pbx.connect(
-      {
-        configurationId: '1',
-        credentials: {
-          ari_endpoint: asterisk.url,
-          app_name: 'gw',
-          app_password: 'gwsecret',
-          stasis_app_name: APP,
-        },
-      },
-      {
-        log: quietLog().log,
-        listener: {
-          onState: ({ kind }) => reached[kind]?.(),
-          onInbound: () => undefined,
-          onEarlyMedia: () => undefined,
-          onAnswered: () => undefined,
-          onStatus: () => undefined,
-        },
-      },
-    );
+    const credentials = {
+      ari_endpoint: asterisk.url,
+      app_name: 'gw',
+      app_password: 'gwsecret',
+      stasis_app_name: APP,
+    };
+    const listener = {
+      onState: ({ kind }: { kind: string }) => reached[kind]?.(),
+      onInbound: () => undefined,
+      onEarlyMedia: () => undefined,
+      onAnswered: () => undefined,
+      onStatus: () => undefined,
+    };
+    const account = { configurationId: '1', credentials };
+    const connection = provider.pbx.connect(account, { log: quietLog().log, listener });
     close.push(() => connection.close());
     await up;
+    return { connection, state };
+  }
+
+  it('recognises its own connection, and one that was taken over', async () => {
+    await play();
+    const { state } = await ownConnection();
     expect((await examine()).get('application')).toMatchObject({
       verdict: 'pass',
       message: `This gateway is connected as ${APP}.`,
@@ -162,6 +162,23 @@ describe('the doctor', () => {
     expect((await examine()).get('application')).toMatchObject({
       verdict: 'fail',
       message: `Another program has taken ${APP} over and gets its calls.`,
+    });
+  });
+
+  it('names dialled numbers that are not configured, and the nearest configured one', async () => {
+    await play();
+    const { connection } = await ownConnection();
+    expect((await examine()).get('refused')).toBeUndefined();
+    const dialled = { dialled: '15550100', nearest: '+15550100' };
+    await connection.refuse('gone-1', 'not-configured', dialled);
+    await connection.refuse('gone-2', 'not-configured', dialled);
+    await connection.refuse('gone-3', 'not-configured', { dialled: '8888', nearest: null });
+    await connection.refuse('gone-4', 'busy');
+    expect((await examine()).get('refused')).toMatchObject({
+      verdict: 'warn',
+      message: expect.stringMatching(
+        /: 8888 \(one call at 2\S+\), 15550100 \(2 calls, the last at 2\S+; you have \+15550100\)\.$/,
+      ),
     });
   });
 
