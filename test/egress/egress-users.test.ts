@@ -29,6 +29,7 @@ const checked: Record<string, string> = {
   'src/transport/rtp/rtp-ports.ts':
     'announced addresses are checked in telephony/ari/media/packet-transports',
   'src/cli/gateway-client.ts': 'the command line of the operator',
+  'src/cli/record/service-relay.ts': 'the command line of the operator',
   'src/runtime/listen-handle.ts': 'loopback, to itself',
   'src/runtime/socket-self-test.ts': 'loopback, to itself',
   'src/store/db/connections.ts': "the operator's database",
