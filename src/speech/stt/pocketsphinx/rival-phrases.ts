@@ -10,7 +10,7 @@ export const RIVAL_PHRASES: readonly string[] = [
   ...['got it', 'yeah', 'sure', 'all right', 'really', 'great', 'good'],
   ...['stop', 'please stop', 'stop talking', 'stop it', 'wait', 'wait a minute', 'wait a second'],
   ...['hold on', 'hang on', 'one moment', 'just a moment', 'one second', 'just a second'],
-  ...['excuse me', 'sorry', 'pardon', 'be quiet', 'shut up', 'listen', 'hello', 'cancel'],
+  ...['excuse me', 'sorry', 'be quiet', 'shut up', 'listen', 'hello', 'cancel'],
   ...['enough', 'let me speak', 'what', 'why', 'who', 'how', 'where', 'thank you', 'thanks'],
   ...['please', "i don't know", "i don't understand", 'what is that', 'can you hear me'],
   // Where yes or no is no answer.
