@@ -3,6 +3,7 @@
 // logger's own fields, which pino serializes beforehand (test/tidy checks it).
 
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { GatewayError } from './errors/gateway-error.ts';
 import { logLinesDropped } from './metrics/metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { LineOutput } from './std/line-output.ts';
@@ -39,6 +40,10 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
   ),
 );
 
+/** Codes of Node.js for what only our own code can do wrong. */
+const OUR_FAULTS = /^ERR_(INVALID_ARG|ASSERTION)/;
+/** Errors that caused one another; further ones are not looked at. */
+const CAUSES_MAX = 5;
 /** Levels of a line's fields that are searched for `pii.` keys; nothing deeper is logged. */
 const LEVELS_MAX = 5;
 
@@ -60,7 +65,7 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
         log: shown,
       },
       serializers: {
-        err: (error: Error) => shown({ ...pino.stdSerializers.err(error) }),
+        err: (error: Error) => shown(errorFields(error)),
       },
       redact: { paths: secretPaths, censor: '[redacted]' },
     },
@@ -80,6 +85,24 @@ function standardOutput(): DestinationStream {
 }
 
 type Fields = Record<string, unknown>;
+
+/** An operating error says all by its code and words; the stack is for faults in our own code. */
+function errorFields(error: Error): Fields {
+  const fields: Fields = { ...pino.stdSerializers.err(error) };
+  if (isOperating(error)) delete fields['stack'];
+  return fields;
+}
+
+/** Whether the error and all that caused it are ours, or the system's, the database's or the network's. */
+function isOperating(error: unknown): boolean {
+  let each = error;
+  for (let level = 0; level < CAUSES_MAX && each instanceof Error; level++) {
+    const code = 'code' in each && typeof each.code === 'string' ? each.code : undefined;
+    if (code === undefined || OUR_FAULTS.test(code)) return false;
+    each = each.cause;
+  }
+  return error instanceof GatewayError;
+}
 
 /** Returns the same object if it has nothing to redact. */
 function withoutPii(fields: Fields, level = 1): Fields {

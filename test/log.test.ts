@@ -91,4 +91,26 @@ describe('the log', () => {
       { err: { type: 'GatewayError', code: 'STORE_FULL', message: 'The disk is full: ENOSPC' } },
     ]);
   });
+
+  it.each([
+    ['an operating error', new GatewayError('STORE_FULL', {}, errno('ENOSPC')), false],
+    ['one without a cause', new GatewayError('PBX_CALL_GONE'), false],
+    [
+      'one whose cause is a fault of ours',
+      new GatewayError('STORE_FULL', {}, new TypeError('x')),
+      true,
+    ],
+    ['a failed assertion in it', new GatewayError('STORE_FULL', {}, errno('ERR_ASSERTION')), true],
+    ['an error that nobody foresaw', new RangeError('x'), true],
+    ['one of the system that nobody wrapped', errno('EPIPE'), true],
+  ])('shows a stack for faults of our own code alone: %s', (_, err, hasStack) => {
+    const { log, lines } = start();
+    log.error({ err }, 'failed');
+    const [line] = lines() as { err: object }[];
+    expect('stack' in (line?.err ?? {})).toBe(hasStack);
+  });
 });
+
+function errno(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
