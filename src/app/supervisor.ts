@@ -1,6 +1,7 @@
 // The composition root of the supervisor: the first process of a gateway. It owns the database and the listening
 // socket, keeps the API process and the call workers running, and handles no call.
 
+import { isIP } from 'node:net';
 import { shareMetrics } from '../cluster/metrics-aggregation.ts';
 import { WorkerSupervisor } from '../cluster/worker-supervisor.ts';
 import type { Config } from '../config.ts';
@@ -17,6 +18,9 @@ import { systemClock as clock } from '../std/clock.ts';
 import type { StoreHandle } from '../store/open.ts';
 import { startWatchdog } from './watchdog.ts';
 
+/** The processes of a gateway that was killed have the port for some tenths of a second more. */
+const PORT_MS_MAX = 10_000;
+const PORT_RETRY_MS = 100;
 /** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
 
@@ -78,5 +82,21 @@ async function openOwnStore(config: Config, log: Log): Promise<StoreHandle> {
 async function openListener({ host, port }: Config, log: Log): Promise<ListenHandle | undefined> {
   const fault = await selfTestListenHandle(clock);
   reportSelfTest(log, 'listen-handle', fault);
-  return fault === undefined ? bindListenHandle(host, port) : undefined;
+  if (fault !== undefined || isIP(host) === 0) return undefined;
+  const alive = new MessageChannel().port1; // Timers keep no process alive.
+  alive.ref();
+  try {
+    return await bindWithin(PORT_MS_MAX, () => bindListenHandle(host, port), log);
+  } finally {
+    alive.close();
+  }
+}
+
+async function bindWithin<T>(ms: number, bind: () => T | undefined, log: Log) {
+  for (let waitedMs = 0; ; waitedMs += PORT_RETRY_MS) {
+    const handle = bind();
+    if (handle !== undefined || waitedMs >= ms) return handle;
+    if (waitedMs === 0) log.warn('the port is in use, or cannot be bound: waiting');
+    await new Promise<void>((resolve) => clock.after(PORT_RETRY_MS, resolve));
+  }
 }

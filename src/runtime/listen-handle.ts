@@ -16,15 +16,26 @@ export interface ListenHandle {
 /** A connection over loopback. */
 const PROOF_MS_MAX = 2_000;
 
-/** Undefined if this Node cannot do it, if the host is a name, or if the address cannot be bound: a process that
- *  binds by itself reports the reason. No connection is accepted, and the port is closed, before a process
+/** Undefined if this Node cannot do it, if the host is a name, or if the address cannot be bound, such as one in use: a
+ *  process that binds by itself reports the reason. No connection is accepted, and the port is closed, before a process
  *  listens on it. */
 export function bindListenHandle(host: string, port: number): ListenHandle | undefined {
   const create: unknown = Reflect.get(net, '_createServerHandle');
   const family = isIP(host);
   if (typeof create !== 'function' || family === 0) return undefined;
   const handle: unknown = Reflect.apply(create, net, [host, port, family, -1, 0]);
-  return isListenHandle(handle) ? handle : undefined; // Else the number of an error.
+  if (!isListenHandle(handle)) return undefined; // The number of an error.
+  if (isBoundTo(handle, port)) return handle;
+  handle.close();
+  return undefined;
+}
+
+/** libuv reports an address in use at `listen`, in this process alone. In another one, the kernel would give the
+ *  unbound socket a random port on all addresses. */
+function isBoundTo(handle: ListenHandle, port: number): boolean {
+  const bound: { port?: number } = {};
+  const fault: unknown = Reflect.apply(Reflect.get(handle, 'getsockname'), handle, [bound]);
+  return fault === 0 && bound.port !== 0 && (port === 0 || bound.port === port);
 }
 
 export function isListenHandle(value: unknown): value is ListenHandle {
