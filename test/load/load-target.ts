@@ -169,7 +169,11 @@ export function ringGateway(
   return { ...options, series: newSeries(), metricsUrl: undefined, agent: undefined, stop };
 }
 
-/** Half seconds: every measurement has its own calls, numbers and names. */
+/** Half seconds: every measurement has its own calls, numbers and names, also those that begin in the same
+ *  half second. */
 function newSeries(): number {
-  return Math.floor(Date.now() / 500) % 2 ** 24;
+  lastSeries = Math.max(Math.floor(Date.now() / 500), lastSeries + 1);
+  return lastSeries % 2 ** 24;
 }
+
+let lastSeries = 0;
