@@ -246,7 +246,7 @@ export const settings = z.object({
     .string()
     .min(16, 'must have at least 16 characters')
     .optional()
-    .describe('`/metrics` wants it as `Authorization: Bearer`. Default: `/metrics` is open.'),
+    .describe('`/metrics` requires it as `Authorization: Bearer`. Default: `/metrics` is open.'),
   PATCHBAY_TRUSTED_PROXIES: proxies
     .prefault('loopback')
     .describe(

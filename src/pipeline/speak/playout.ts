@@ -205,7 +205,7 @@ export class Playout {
     this.#held = true;
   }
 
-  /** Nobody can hear the agent: nothing is sent until `unsuspend`; no word is lost. */
+  /** The far end does not receive the agent's audio: nothing is sent until `unsuspend`; no word is lost. */
   suspend(nowMs: number): void {
     if (this.#suspended) return;
     if (!this.#held) this.#silence(nowMs, undefined);

@@ -10,7 +10,7 @@ export interface SpeechRequest {
   voice: string | undefined;
   /** The text is said in many calls: its audio may be kept. */
   isFixed?: boolean;
-  /** Nobody waits for it yet: requests without this go first. A service, whose requests are paid, makes only what it
+  /** No caller waits for it yet: requests without this go first. A service, whose requests are paid, makes only what it
    *  can keep. */
   isAhead?: boolean;
 }

@@ -1,4 +1,4 @@
-// The identity of this installation, by which it knows its applications at providers again.
+// The identity of this installation, by which it recognises its applications at providers.
 
 import type { StoreContext } from '../db/store-context.ts';
 

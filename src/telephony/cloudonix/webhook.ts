@@ -20,7 +20,7 @@ import { isProven, isReport } from './webhook-proof.ts';
 /** Limits of a webhook's fields and characters stored with the run. */
 const RAW_FIELDS_MAX = 100;
 const RAW_CHARACTERS_MAX = 500;
-/** A domain by name; webhooks may have its id or uuid instead, which no configuration knows. */
+/** A domain by name; webhooks may have its id or uuid instead, which no configuration contains. */
 const DOMAIN_NAME = /^(?!\d+$)(?![0-9a-f]{8}-[0-9a-f-]{27}$)[a-z0-9][a-z0-9.-]{0,254}$/i;
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -68,7 +68,7 @@ export function balanceOf(
     : null;
 }
 
-/** One after the other, as a provider's budget of requests wants it. */
+/** One after the other, within a provider's budget of requests. */
 export async function inTurn<T, R>(
   items: readonly T[],
   ask: (item: T) => Promise<R>,

@@ -34,7 +34,8 @@ export type MediaEvent =
   | { type: 'interrupted' }
   /** The parties can hear each other again. `explained`: the caller has heard music meanwhile. */
   | { type: 'restored'; outageMs: number; explained: boolean }
-  /** The far end has put the call on hold: what arrives is music, and nobody hears the agent. `unheld`: it is back. */
+  /** The far end has put the call on hold: it sends music, and does not receive the agent's audio. `unheld`: the hold has
+   *  ended. */
   | { type: 'held' }
   | { type: 'unheld' }
   /** The last event. The provider stopped the stream, or its connection is gone. */

@@ -1,5 +1,5 @@
 // JSON web tokens of both directions: ours for requests (RS256, the application's key), Vonage's in webhooks (HS256, the
-// account's signature secret). Both are made and checked at once, without promises, as the seam wants it.
+// account's signature secret). Both are made and checked at once, without promises, as the provider interface requires.
 // Source: developer.vonage.com, "Authentication" and "Signed webhooks"; RFC 7515, RFC 7519.
 
 import {

@@ -10,7 +10,7 @@ import { parseYesNo } from '../slots/yes-no.ts';
 
 /** More words are not repeated to the caller. */
 const DOUBTED_WORDS_MAX = 8;
-/** Consecutive turns that are answered by asking again. After one more the call ends: nobody is understood. */
+/** Consecutive turns that are answered by asking again. After one more the call ends: the caller is not understood. */
 const MISHEARD_MAX = 6;
 /** From this consecutive failure on, the caller is offered the keys. */
 const KEYS_FROM = 2;

@@ -1,4 +1,4 @@
-// The services that transcribe a whole utterance by one request, and how each wants it: address, headers, fields of the
+// The services that transcribe a whole utterance by one request, and how each takes it: address, headers, fields of the
 // form. Source: OpenAI's `POST /audio/transcriptions`, and the documentation of the servers that are named here.
 
 import type {

@@ -8,7 +8,7 @@ export const TAKEN = 0;
 export const POSTED = 1;
 export const HANDLED = 2;
 
-/** Behind them, by the slot of each call: the number of its last utterance whose words nobody awaits any more. */
+/** Behind them, by the slot of each call: the number of its last utterance whose words the call does not need any more. */
 export const GIVEN_UP = 3;
 
 export interface SphinxData {

@@ -157,7 +157,7 @@ function finish(
   const { utterance } = call;
   call.utterance = undefined;
   utterance?.following?.stop();
-  // In a queue that is too long, nobody waits for the words any more.
+  // In a queue that is too long, the call does not need the words any more.
   const isNeeded = nth > Atomics.load(counts, GIVEN_UP + slot);
   const words =
     isNeeded && utterance?.grammar && recognition.recognize(joined(utterance), utterance.grammar);

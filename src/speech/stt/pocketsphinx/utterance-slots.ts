@@ -1,5 +1,5 @@
 // Numbers the utterances of a thread's calls, and marks in the memory that is shared with the thread those whose words
-// nobody awaits any more: what waits in its queue is not decoded then.
+// their call does not need any more: what waits in its queue is not decoded then.
 
 import { GIVEN_UP } from './pocketsphinx-messages.ts';
 

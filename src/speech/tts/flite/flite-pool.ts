@@ -26,7 +26,7 @@ export interface FlitePoolOptions {
 export interface SpeakLimits {
   deadlineMs: number;
   signal: AbortSignal;
-  /** Nobody waits for it yet. */
+  /** No caller waits for it yet. */
   isAhead?: boolean;
 }
 

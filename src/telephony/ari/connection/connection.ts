@@ -165,7 +165,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
-  /** Whether the caller goes on in the dialplan, where we hang up nobody. */
+  /** Whether the caller continues in the dialplan: such a channel is not ours to hang up. */
   isSentAway(callId: string): boolean {
     return this.#held.isSentAway(callId);
   }

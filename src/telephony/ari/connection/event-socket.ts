@@ -47,7 +47,7 @@ export class EventSocket implements AriSocket {
     egress?: Egress;
     /** Asterisk took the login, at that address. */
     onConnected?: (address: string | undefined) => void;
-    /** Whether nobody is connected as the application. Must not reject. Default: unknown. */
+    /** Whether no client is connected as the application. Must not reject. Default: unknown. */
     isFree?: () => Promise<boolean>;
     clock: Clock;
     random: Random;
@@ -148,9 +148,9 @@ export class EventSocket implements AriSocket {
     const waiting = this.#timer;
     if (isFree === undefined || waiting === undefined) return;
     const isOver = (): boolean => this.#closed || waiting !== this.#timer;
-    const take = (isNobodys: boolean): void => {
+    const take = (hasNoClient: boolean): void => {
       if (isOver()) return;
-      if (isNobodys) this.#wait(0, () => this.#open());
+      if (hasNoClient) this.#wait(0, () => this.#open());
       else this.#lookWhetherFree();
     };
     this.#clock.after(FREE_LOOK_MS, () => {

@@ -101,10 +101,10 @@ export async function reconcile(
         );
       });
       const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');
-      const isNobodys = (id: string) => !kept.has(id) && !held.owns(id);
+      const isUnowned = (id: string) => !kept.has(id) && !held.owns(id);
       const paths = [
-        ...orphans.filter(({ id }) => isNobodys(id)).map(({ id }) => pathOf(id)),
-        ...bridges.filter(isNobodys).map((id) => `bridges/${id}`),
+        ...orphans.filter(({ id }) => isUnowned(id)).map(({ id }) => pathOf(id)),
+        ...bridges.filter(isUnowned).map((id) => `bridges/${id}`),
       ];
       if (paths.length > 0)
         peer.log.warn({ count: paths.length }, 'left-over parts of calls ended');

@@ -1,5 +1,5 @@
 // An outage of a call's media: when to try again, until when, and when it is long. A PBX that is
-// reloaded, or a proxy or firewall that forgets its connections, is back within seconds. Source: asterisk §0.17.
+// reloaded, or a proxy or firewall that drops its connections, is back within seconds. Source: asterisk §0.17.
 
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
