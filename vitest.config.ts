@@ -4,7 +4,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** What measures time or the whole process: it has both to itself. */
-const measures = ['test/bench/*.test.ts', 'test/runtime/process-load.test.ts'];
+const measures = ['test/bench/**/*.test.ts', 'test/runtime/process-load.test.ts'];
 const calls = ['test/e2e/*.test.ts'];
 
 export default defineConfig({

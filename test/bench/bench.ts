@@ -2,16 +2,16 @@
 // machine that it ran on. Sections are measured in files beside this one.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { benchApi } from './api.ts';
+import { benchApi } from './api/api.ts';
 import { benchAudio } from './audio.ts';
-import { benchCalls } from './calls.ts';
-import { benchConversation } from './conversation.ts';
+import { benchCalls } from './calls/calls.ts';
+import { benchConversation } from './calls/conversation.ts';
+import { benchManyCalls } from './calls/many-calls.ts';
+import { benchBargeIn, benchRecording } from './calls/turns.ts';
 import { machine } from './machine.ts';
-import { benchManyCalls } from './many-calls.ts';
-import { benchMediaMessages } from './media-messages.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchRecordings } from './recordings.ts';
-import { benchBargeIn, benchRecording } from './turns.ts';
+import { benchMediaMessages } from './websocket/media-messages.ts';
 
 interface Section {
   title: string;

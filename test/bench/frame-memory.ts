@@ -16,13 +16,13 @@ import {
   DEFAULT_MEDIA_LIMITS,
   MediaConnection,
 } from '../../src/transport/websocket/media-connection.ts';
+import { vadOf } from '../fakes/call/vad-of.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { vadOf } from '../fakes/vad-of.ts';
 import { protocolOf, streamOf } from '../load/gateway-end.ts';
 import { type CallStream, HOSTED } from '../load/wires/wire.ts';
 import { wires } from '../load/wires/wires.ts';
-import { ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
-import { StepClock } from './step-clock.ts';
+import { ignoreEvents, minuteTts, nowhere } from './calls/silent-services.ts';
+import { StepClock } from './calls/step-clock.ts';
 
 const CALLS = 20;
 const TICKS_A_ROUND = 100;

@@ -9,11 +9,11 @@ import {
   officeBackgroundNoise,
 } from '../../src/pipeline/speak/background-noise.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
+import { vadOf } from '../fakes/call/vad-of.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { vadOf } from '../fakes/vad-of.ts';
+import { deafStt, ignoreEvents, minuteTts, nowhere } from './calls/silent-services.ts';
+import { StepClock } from './calls/step-clock.ts';
 import { median } from './median.ts';
-import { deafStt, ignoreEvents, minuteTts, nowhere } from './silent-services.ts';
-import { StepClock } from './step-clock.ts';
 
 export interface FrameCost {
   frames: number;

@@ -3,8 +3,8 @@
 
 import { pcmu } from '../../src/codec/g711.ts';
 import type { MediaSocket, MediaSocketListener } from '../../src/transport/media-socket.ts';
+import { FarEnd } from '../fakes/call/far-end.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
-import { FarEnd } from '../fakes/far-end.ts';
 import { hum } from '../fakes/speech-services.ts';
 
 const STREAM = 'MZ00000000000000000000000000000001';

@@ -9,9 +9,9 @@ import { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../src/speech/service/service-http.ts';
 import { VendorSocket } from '../../src/speech/service/vendor-socket.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { serviceMeans } from '../fakes/service-means.ts';
-import { startSocketService } from '../fakes/service-socket.ts';
 import { startHttpService } from '../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../fakes/services/service-means.ts';
+import { startSocketService } from '../fakes/services/service-socket.ts';
 
 const KEY = 'key-0123456789abcdef';
 let folder: string;

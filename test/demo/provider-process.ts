@@ -3,7 +3,7 @@
 // (none: a simulated one).
 
 import { providerName } from '../../src/model/provider.ts';
-import { AsteriskPeople } from './asterisk-people.ts';
+import { AsteriskPeople } from './asterisk/asterisk-people.ts';
 import type { CallerLine } from './caller.ts';
 import { HostedPeople } from './hosted-people.ts';
 import type { PersonReport } from './person.ts';

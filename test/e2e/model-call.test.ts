@@ -11,8 +11,13 @@ import { ProviderLink } from '../demo/provider-link.ts';
 import { type Agents, holdOutbound, setUp } from '../demo/two-calls.ts';
 import { faultsOf } from '../demo/verdict.ts';
 import { freePort } from '../fakes/free-port.ts';
-import { calls, type FakeOpenAiServer, says, startOpenAiServer } from '../fakes/openai-server.ts';
 import type { RecordedRequest, Reply } from '../fakes/scripted-server.ts';
+import {
+  calls,
+  type FakeOpenAiServer,
+  says,
+  startOpenAiServer,
+} from '../fakes/services/openai-server.ts';
 
 const CALL_MS = 120_000;
 const recogniser = ['x86_64', 'aarch64'].some((machine) =>

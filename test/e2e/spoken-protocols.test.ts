@@ -18,9 +18,9 @@ import { createTtsService } from '../../src/speech/tts/registry.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { recording } from '../demo/scenario.ts';
-import { FarEnd } from '../fakes/far-end.ts';
+import { FarEnd } from '../fakes/call/far-end.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { serviceMeans } from '../fakes/service-means.ts';
+import { serviceMeans } from '../fakes/services/service-means.ts';
 import { Peer } from '../peers/peer.ts';
 
 const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'];

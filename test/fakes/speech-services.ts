@@ -9,7 +9,7 @@ import type { ServiceUsage } from '../../src/speech/service/service-means.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import { vadOf } from './vad-of.ts';
+import { vadOf } from './call/vad-of.ts';
 
 /** Loud is speech. `lagWindows`: windows of 32 ms before it notices. */
 export function loudnessVad(lagWindows = 0): VadModel {

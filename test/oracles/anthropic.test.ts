@@ -12,7 +12,7 @@ import {
   textOf,
   thought,
   toolUse,
-} from '../fakes/anthropic-server.ts';
+} from '../fakes/services/anthropic-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';
 

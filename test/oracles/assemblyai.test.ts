@@ -3,8 +3,8 @@
 import { AssemblyAI, type StreamingTranscriberParams, type TurnEvent } from 'assemblyai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/std/clock.ts';
-import { startAssemblyAiServer } from '../fakes/assemblyai-server.ts';
-import type { SttServer, SttSession } from '../fakes/stt-server.ts';
+import { startAssemblyAiServer } from '../fakes/services/assemblyai-server.ts';
+import type { SttServer, SttSession } from '../fakes/services/stt-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
 import { packetsOf } from './audio.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';

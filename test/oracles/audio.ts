@@ -1,7 +1,7 @@
 // Audio with words that the fakes find: µ-law, in packets as a client sends them.
 
 import { ulaw } from '../../src/audio/companding.ts';
-import { framesOf, silentFrames } from '../fakes/spoken-words.ts';
+import { framesOf, silentFrames } from '../fakes/call/spoken-words.ts';
 
 const PACKET_FRAMES = 3;
 

@@ -4,9 +4,12 @@ import { DeepgramClient } from '@deepgram/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/std/clock.ts';
 import { isObject } from '../../src/std/json.ts';
-import { type DeepgramSpeakServer, startDeepgramSpeak } from '../fakes/deepgram-speak-server.ts';
+import { MS_PER_CHARACTER } from '../fakes/call/scripted-voice.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { MS_PER_CHARACTER } from '../fakes/scripted-voice.ts';
+import {
+  type DeepgramSpeakServer,
+  startDeepgramSpeak,
+} from '../fakes/services/deepgram-speak-server.ts';
 import { KEY } from './sdk-fixture.ts';
 
 const opened: { close(): unknown }[] = [];

@@ -3,8 +3,8 @@
 import { DeepgramClient } from '@deepgram/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/std/clock.ts';
-import { startDeepgramServer } from '../fakes/deepgram-server.ts';
-import type { SttServer, SttSession } from '../fakes/stt-server.ts';
+import { startDeepgramServer } from '../fakes/services/deepgram-server.ts';
+import type { SttServer, SttSession } from '../fakes/services/stt-server.ts';
 import { type CapturedRequest, capturedRequest } from '../speech/captured-request.ts';
 import { packetsOf } from './audio.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';

@@ -11,7 +11,7 @@ import { SendTextMulti } from '@elevenlabs/elevenlabs-js/serialization/types/Sen
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { systemClock } from '../../src/std/clock.ts';
-import { startElevenLabs } from '../fakes/elevenlabs-server.ts';
+import { startElevenLabs } from '../fakes/services/elevenlabs-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';
 

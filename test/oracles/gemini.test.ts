@@ -2,7 +2,13 @@
 
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from '@google/genai';
 import { afterEach, describe, expect, it } from 'vitest';
-import { callPart, chunk, says, signatureOf, startGeminiServer } from '../fakes/gemini-server.ts';
+import {
+  callPart,
+  chunk,
+  says,
+  signatureOf,
+  startGeminiServer,
+} from '../fakes/services/gemini-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';
 

@@ -10,8 +10,8 @@ import { createSttService } from '../../src/speech/stt/registry.ts';
 import { createTtsService } from '../../src/speech/tts/registry.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { deferred } from '../fakes/deferred.ts';
-import { serviceMeans } from '../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../fakes/services/service-means.ts';
 import { KEY } from './sdk-fixture.ts';
 
 const opened: { close(): unknown }[] = [];

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
-import { calls, failure, says, startOpenAiServer } from '../fakes/openai-server.ts';
+import { calls, failure, says, startOpenAiServer } from '../fakes/services/openai-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';
 import { typeDifferences } from './vendor-types.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { levelDb } from '../../src/audio/gain.ts';
 import { playoutGapSeconds } from '../../src/metrics/metrics.ts';
-import { vadOf } from '../fakes/vad-of.ts';
+import { vadOf } from '../fakes/call/vad-of.ts';
 import { CallRig } from './call-rig.ts';
 
 const LONG =

@@ -11,8 +11,8 @@ import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
+import { FarEnd } from '../fakes/call/far-end.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { FarEnd } from '../fakes/far-end.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeStt, FakeTts, hum, loudnessVad } from '../fakes/speech-services.ts';
 

@@ -7,10 +7,10 @@ import { l16 } from '../../src/codec/l16.ts';
 import { CallAudio } from '../../src/pipeline/call-audio.ts';
 import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import { defaultTuning } from '../../src/pipeline/turn/turn-tuning.ts';
-import { ignoreEvents } from '../bench/silent-services.ts';
+import { ignoreEvents } from '../bench/calls/silent-services.ts';
+import { FarEnd } from '../fakes/call/far-end.ts';
+import { MemoryRecording } from '../fakes/call/memory-recording.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { FarEnd } from '../fakes/far-end.ts';
-import { MemoryRecording } from '../fakes/memory-recording.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 

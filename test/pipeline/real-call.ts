@@ -22,12 +22,12 @@ import type {
 } from '../../src/speech/tts/tts.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { spoken } from '../audio/vad/vad-fixture.ts';
-import { CallerLine } from '../fakes/caller-line.ts';
+import { CallerLine } from '../fakes/call/caller-line.ts';
+import { FarEnd } from '../fakes/call/far-end.ts';
+import { MemoryRecording } from '../fakes/call/memory-recording.ts';
+import { ScriptedStt, type SpokenWord } from '../fakes/call/scripted-stt.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
-import { FarEnd } from '../fakes/far-end.ts';
-import { MemoryRecording } from '../fakes/memory-recording.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { ScriptedStt, type SpokenWord } from '../fakes/scripted-stt.ts';
 
 const PER_MS = 8;
 const FIRST_AUDIO_MS = 60;

@@ -3,10 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
 import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
+import { framesOf } from '../fakes/call/spoken-words.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { type RecognizingOptions, RecognizingService } from '../fakes/recognizing-service.ts';
-import { framesOf } from '../fakes/spoken-words.ts';
+import {
+  type RecognizingOptions,
+  RecognizingService,
+} from '../fakes/services/recognizing-service.ts';
 import { CallRig } from './call-rig.ts';
 
 type Given = Omit<RecognizingOptions, 'clock' | 'name'>;

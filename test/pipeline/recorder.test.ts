@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
 import type { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Recorder } from '../../src/pipeline/recorder.ts';
-import { MemoryRecording } from '../fakes/memory-recording.ts';
+import { MemoryRecording } from '../fakes/call/memory-recording.ts';
 
 function start() {
   const file = new MemoryRecording();

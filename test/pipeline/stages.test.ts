@@ -7,7 +7,7 @@ import { EchoDetector } from '../../src/pipeline/listen/echo-guard.ts';
 import { VoiceActivityDetector } from '../../src/pipeline/listen/voice-activity.ts';
 import { DigitCollector } from '../../src/pipeline/receive/digit-collector.ts';
 import { Segment, Utterance } from '../../src/pipeline/speak/utterance.ts';
-import { vadOf } from '../fakes/vad-of.ts';
+import { vadOf } from '../fakes/call/vad-of.ts';
 
 const unexpected = (error: unknown) => expect(error).toBeUndefined();
 

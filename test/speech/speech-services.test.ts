@@ -10,9 +10,9 @@ import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { WarmConnections } from '../../src/speech/service/warm-connections.ts';
 import { SpeechServices } from '../../src/speech/speech-services.ts';
 import type { RecognizerListener } from '../../src/speech/stt/stt.ts';
-import { startDeepgramServer } from '../fakes/deepgram-server.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
+import { startDeepgramServer } from '../fakes/services/deepgram-server.ts';
 import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
 
 const deepgram = (apiKey: string, more: { base_url?: string } = {}): SttSettings =>

@@ -1,7 +1,7 @@
 // The speech services of organizations and users over the API. Source: contract §3.5 and §10.4.
 
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startServiceHosts } from '../../fakes/service-hosts.ts';
+import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
 import { withApi } from '../served.ts';
 
 const hosts = await startServiceHosts();

@@ -3,9 +3,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Finding, Pbx } from '../../../src/telephony/provider/pbx.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { FakePbx } from '../../fakes/call/fake-pbx.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { FakePbx } from '../../fakes/fake-pbx.ts';
 import { PUBLIC_URL, twilioConfig, withApi } from '../served.ts';
 
 const ROOT = '/api/v1/organizations/telephony-configs';

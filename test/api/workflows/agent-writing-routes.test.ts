@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { WorkflowGenerator } from '../../../src/workflow/authoring/agent-writer.ts';
-import { ReviewerModel } from '../../fakes/reviewer-model.ts';
+import { ReviewerModel } from '../../fakes/call/reviewer-model.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
 const body = { call_type: 'outbound', use_case: 'Reminders', activity_description: 'Remind.' };

@@ -1,7 +1,7 @@
 // Speech services of a workflow's own: checked, sealed and masked as those of organizations. Source: contract §5.5.
 
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { startServiceHosts } from '../../fakes/service-hosts.ts';
+import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
 const hosts = await startServiceHosts();

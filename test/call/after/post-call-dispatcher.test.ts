@@ -6,8 +6,8 @@ import { PostCallDispatcher } from '../../../src/call/after/post-call-dispatcher
 import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Run } from '../../../src/model/run.ts';
+import { ReviewerModel } from '../../fakes/call/reviewer-model.ts';
 import { gatewayModel } from '../../fakes/gateway-speech.ts';
-import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import type { Data } from '../../workflow/definitions.ts';
 import { drinks, PUBLIC_URL, withCallHarness } from '../call-harness.ts';

@@ -10,11 +10,11 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { reviewsOf } from '../../../src/workflow/graph/post-call-nodes.ts';
+import { ReviewerModel } from '../../fakes/call/reviewer-model.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 import { type Data, definition, start } from '../../workflow/definitions.ts';
 
 const GOOD = `Here you are:\n\`\`\`json

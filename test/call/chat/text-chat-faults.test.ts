@@ -15,7 +15,7 @@ import {
   failure,
   says,
   startOpenAiServer,
-} from '../../fakes/openai-server.ts';
+} from '../../fakes/services/openai-server.ts';
 import { withStore } from '../../store/engines.ts';
 import { drinks, chat as talk } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';

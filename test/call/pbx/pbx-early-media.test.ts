@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { CallStatus } from '../../../src/model/provider.ts';
-import type { FakeConnection } from '../../fakes/fake-pbx.ts';
+import type { FakeConnection } from '../../fakes/call/fake-pbx.ts';
 import { type CallHarness, chat, GOODBYE, GREETING, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 import { readWav } from '../wav-reader.ts';

@@ -1,7 +1,7 @@
 // A PBX for the call layer: its configuration, its numbers and its connections.
 
 import type { ConfigurationSummary } from '../../../src/store/telephony/configurations.ts';
-import type { FakeConnection } from '../../fakes/fake-pbx.ts';
+import type { FakeConnection } from '../../fakes/call/fake-pbx.ts';
 import type { CallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 

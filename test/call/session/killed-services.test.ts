@@ -10,12 +10,15 @@ import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
+import { faultyModel, type Script } from '../../fakes/call/faulty-model.ts';
+import { framesOf } from '../../fakes/call/spoken-words.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
-import { faultyModel, type Script } from '../../fakes/faulty-model.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { RecognizingService, type SessionFaults } from '../../fakes/recognizing-service.ts';
-import { framesOf } from '../../fakes/spoken-words.ts';
-import { faultOf, StreamedTts } from '../../fakes/streamed-tts.ts';
+import {
+  RecognizingService,
+  type SessionFaults,
+} from '../../fakes/services/recognizing-service.ts';
+import { faultOf, StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';

@@ -15,7 +15,7 @@ import {
   type FakeOpenAiServer,
   says,
   startOpenAiServer,
-} from '../../fakes/openai-server.ts';
+} from '../../fakes/services/openai-server.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { type CallHarness, twilioAnswers, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';

@@ -2,8 +2,8 @@
 // becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
 
 import { describe, expect, it } from 'vitest';
+import { farSession } from '../../fakes/call/far-session.ts';
 import { deferred } from '../../fakes/deferred.ts';
-import { farSession } from '../../fakes/far-session.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';

@@ -9,8 +9,8 @@ import {
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import type { TransferAnnouncement } from '../../../src/workflow/tools/tool-type.ts';
+import { farSession } from '../../fakes/call/far-session.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { farSession } from '../../fakes/far-session.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../../fakes/speech-services.ts';
 import { Stream } from '../stream.ts';

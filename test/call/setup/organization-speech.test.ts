@@ -10,7 +10,7 @@ import { systemRandom } from '../../../src/std/random.ts';
 import type { CallConfiguration } from '../../../src/store/library/model-configurations.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { serviceMeans } from '../../fakes/service-means.ts';
+import { serviceMeans } from '../../fakes/services/service-means.ts';
 import { FakeStt, FakeTts } from '../../fakes/speech-services.ts';
 
 const KEY = 'key-0123456789';

@@ -1,7 +1,7 @@
 // What the fakes of described recognisers share: the words since the last final, and when a protocol sends them.
 
-import { type HeardWord, ulawOf } from '../spoken-words.ts';
-import type { SessionHandler, SttSession } from '../stt-server.ts';
+import { type HeardWord, ulawOf } from '../call/spoken-words.ts';
+import type { SessionHandler, SttSession } from '../services/stt-server.ts';
 
 export type Message = Record<string, unknown>;
 const END_MS = 300;

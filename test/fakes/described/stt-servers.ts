@@ -3,9 +3,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { SttPreset } from '../../../src/model/speech-services/described-stt.ts';
-import type { Refusal } from '../service-socket.ts';
-import type { HeardWord } from '../spoken-words.ts';
-import type { Protocol, SttSession } from '../stt-server.ts';
+import type { HeardWord } from '../call/spoken-words.ts';
+import type { Refusal } from '../services/service-socket.ts';
+import type { Protocol, SttSession } from '../services/stt-server.ts';
 import { codesOf, type Message, Recognizing, seconds, textOf } from './recognizing.ts';
 
 class Cartesia extends Recognizing {

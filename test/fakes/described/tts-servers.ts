@@ -5,8 +5,12 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { TtsPreset } from '../../../src/model/speech-services/described-tts.ts';
 import type { Clock } from '../../../src/std/clock.ts';
-import { ScriptedVoice, type VoiceFaults, type VoicePiece } from '../scripted-voice.ts';
-import { type Refusal, type SocketService, startSocketService } from '../service-socket.ts';
+import { ScriptedVoice, type VoiceFaults, type VoicePiece } from '../call/scripted-voice.ts';
+import {
+  type Refusal,
+  type SocketService,
+  startSocketService,
+} from '../services/service-socket.ts';
 
 export interface VoiceServer extends SocketService {
   faults: VoiceFaults & { refuse?: Refusal };

@@ -5,7 +5,7 @@ import {
   type ServiceConnection,
   type SocketService,
   startSocketService,
-} from '../service-socket.ts';
+} from './service-socket.ts';
 
 export interface FakeVosk {
   url: string;

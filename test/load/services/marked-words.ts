@@ -1,8 +1,8 @@
 // Finds the words of simulated callers in the µ-law audio of a recogniser's session by the marks of its frames. Audio may
 // begin and be cut anywhere: a word counts if nearly all of it came.
 
-import type { HeardWord } from '../../fakes/spoken-words.ts';
-import type { AudioWords } from '../../fakes/stt-server.ts';
+import type { HeardWord } from '../../fakes/call/spoken-words.ts';
+import type { AudioWords } from '../../fakes/services/stt-server.ts';
 import { FRAME_BYTES } from '../caller/watermark.ts';
 import { wordOf } from './call-words.ts';
 import { type FrameMark, NO_WORD, readFrameMark, WORD_FRAMES } from './frame-marks.ts';

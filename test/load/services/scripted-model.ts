@@ -2,8 +2,8 @@
 // show which words were understood.
 
 import { isObject } from '../../../src/std/json.ts';
-import { chunk, DONE, usage } from '../../fakes/openai-server.ts';
 import type { Reply } from '../../fakes/scripted-server.ts';
+import { chunk, DONE, usage } from '../../fakes/services/openai-server.ts';
 import { type CallWord, wordOf, wordsIn } from './call-words.ts';
 import type { Observations } from './observations.ts';
 

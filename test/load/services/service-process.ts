@@ -5,10 +5,10 @@
 import { z } from 'zod';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type BreakablePort, openBreakablePort } from '../../fakes/breakable-port.ts';
-import { startCartesia } from '../../fakes/cartesia-server.ts';
-import { startDeepgramServer } from '../../fakes/deepgram-server.ts';
+import type { VoiceFaults } from '../../fakes/call/scripted-voice.ts';
 import { startScriptedServer } from '../../fakes/scripted-server.ts';
-import type { VoiceFaults } from '../../fakes/scripted-voice.ts';
+import { startCartesia } from '../../fakes/services/cartesia-server.ts';
+import { startDeepgramServer } from '../../fakes/services/deepgram-server.ts';
 import { MarkedWords } from './marked-words.ts';
 import { Observations, type ServiceTimes } from './observations.ts';
 import { answerOf } from './scripted-model.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';
 import { BackgroundNoise } from '../../../src/pipeline/speak/background-noise.ts';
-import { MemoryRecording } from '../../fakes/memory-recording.ts';
+import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
 const noise = () => new BackgroundNoise(new Int16Array(8_000).fill(500), 1);

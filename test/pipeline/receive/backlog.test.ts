@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../../src/audio/wav.ts';
-import { MemoryRecording } from '../../fakes/memory-recording.ts';
+import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
 const STALL_MS = 8_000;

@@ -8,7 +8,7 @@ import {
   officeBackgroundNoise,
 } from '../../../src/pipeline/speak/background-noise.ts';
 import { levelDbfs } from '../../audio/sounds.ts';
-import { MemoryRecording } from '../../fakes/memory-recording.ts';
+import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
 const ramp = Int16Array.from({ length: 1_000 }, (_, i) => i);

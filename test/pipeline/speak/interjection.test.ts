@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { levelDbfs } from '../../audio/sounds.ts';
+import { StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { hum } from '../../fakes/speech-services.ts';
-import { StreamedTts } from '../../fakes/streamed-tts.ts';
 import { CallRig } from '../call-rig.ts';
 
 const LINE = { utteranceId: 90, text: 'One moment, please.', samples: hum(900, 3_300) };

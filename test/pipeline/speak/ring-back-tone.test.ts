@@ -5,7 +5,7 @@ import { ringbackTone } from '../../../src/audio/tones/tone-generator.ts';
 import { readWav } from '../../../src/audio/wav.ts';
 import { BackgroundNoise } from '../../../src/pipeline/speak/background-noise.ts';
 import { levelDbfs } from '../../audio/sounds.ts';
-import { MemoryRecording } from '../../fakes/memory-recording.ts';
+import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
 /** What the caller heard. */

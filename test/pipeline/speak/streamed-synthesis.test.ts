@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { heardTextOf } from '../../../src/pipeline/speak/heard-text.ts';
-import { faultOf, StreamedTts, type StreamedTtsOptions } from '../../fakes/streamed-tts.ts';
+import {
+  faultOf,
+  StreamedTts,
+  type StreamedTtsOptions,
+} from '../../fakes/services/streamed-tts.ts';
 import { CallRig } from '../call-rig.ts';
 
 function rigOf(options: Omit<StreamedTtsOptions, 'clock'> = {}) {

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTimedPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { StreamedTts } from '../../fakes/streamed-tts.ts';
+import { StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { CallRig } from '../call-rig.ts';
 
 const UNPUNCTUATED =

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { defaultTuning, type TurnTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
-import { MemoryRecording } from '../../fakes/memory-recording.ts';
+import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
 import { CallRig } from '../call-rig.ts';
 
 const LONG =

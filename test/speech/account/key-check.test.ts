@@ -5,7 +5,7 @@ import { checkServices } from '../../../src/speech/account/key-check.ts';
 import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { type ServiceHosts, startServiceHosts } from '../../fakes/service-hosts.ts';
+import { type ServiceHosts, startServiceHosts } from '../../fakes/services/service-hosts.ts';
 
 const KEY = 'sk-0123456789abcdef';
 let hosts: ServiceHosts;

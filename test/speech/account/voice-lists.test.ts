@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchVoices, voiceListHost } from '../../../src/speech/account/voice-lists.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { type ServiceHosts, startServiceHosts } from '../../fakes/service-hosts.ts';
+import { type ServiceHosts, startServiceHosts } from '../../fakes/services/service-hosts.ts';
 
 const KEY = 'sk-0123456789abcdef';
 let hosts: ServiceHosts;

@@ -6,8 +6,8 @@ import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { failure, says, startOpenAiServer } from '../../fakes/openai-server.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
+import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
 import { ask } from './llm-contract.ts';
 
 const { log } = quietLog();

@@ -9,9 +9,9 @@ import { createSttService } from '../../../src/speech/stt/registry.ts';
 import { createTtsService } from '../../../src/speech/tts/registry.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../fakes/service-means.ts';
-import { type ServiceConnection, startSocketService } from '../../fakes/service-socket.ts';
 import { type HttpAsked, startHttpService } from '../../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../../fakes/services/service-means.ts';
+import { type ServiceConnection, startSocketService } from '../../fakes/services/service-socket.ts';
 import { RecognizerRig } from '../stt/recognizer-rig.ts';
 import { HeardUtterance } from '../tts/heard-utterance.ts';
 

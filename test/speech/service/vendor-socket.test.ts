@@ -13,7 +13,7 @@ import {
   type SocketService,
   type SocketServiceOptions,
   startSocketService,
-} from '../../fakes/service-socket.ts';
+} from '../../fakes/services/service-socket.ts';
 
 const opened: { close(): unknown }[] = [];
 

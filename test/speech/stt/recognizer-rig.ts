@@ -12,8 +12,8 @@ import type {
   SttCapabilities,
   VendorTurn,
 } from '../../../src/speech/stt/stt.ts';
+import { framesOf, silentFrames } from '../../fakes/call/spoken-words.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { framesOf, silentFrames } from '../../fakes/spoken-words.ts';
 
 export class RecognizerRig {
   readonly clock: FakeClock;

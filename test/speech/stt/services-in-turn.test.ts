@@ -6,13 +6,13 @@ import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { createSttService } from '../../../src/speech/stt/registry.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
-import { startAssemblyAiServer } from '../../fakes/assemblyai-server.ts';
-import { startDeepgramServer } from '../../fakes/deepgram-server.ts';
+import { wordOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { serviceMeans } from '../../fakes/service-means.ts';
-import { wordOf } from '../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer } from '../../fakes/stt-server.ts';
+import { startAssemblyAiServer } from '../../fakes/services/assemblyai-server.ts';
+import { startDeepgramServer } from '../../fakes/services/deepgram-server.ts';
+import { serviceMeans } from '../../fakes/services/service-means.ts';
+import type { SttFaults, SttServer } from '../../fakes/services/stt-server.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 
 const opened: { close(): unknown }[] = [];

@@ -3,10 +3,13 @@ import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
+import { framesOf, silentFrames, wordOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { type RecognizingOptions, RecognizingService } from '../../fakes/recognizing-service.ts';
-import { framesOf, silentFrames, wordOf } from '../../fakes/spoken-words.ts';
+import {
+  type RecognizingOptions,
+  RecognizingService,
+} from '../../fakes/services/recognizing-service.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 
 type Given = Omit<RecognizingOptions, 'clock' | 'name'>;

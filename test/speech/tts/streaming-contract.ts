@@ -6,10 +6,10 @@ import type { ServiceFault } from '../../../src/speech/service/service-fault.ts'
 import type { ServiceMeans } from '../../../src/speech/service/service-means.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { MS_PER_CHARACTER, type VoiceFaults } from '../../fakes/call/scripted-voice.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { MS_PER_CHARACTER, type VoiceFaults } from '../../fakes/scripted-voice.ts';
-import { serviceMeans } from '../../fakes/service-means.ts';
-import type { Refusal, ServiceConnection } from '../../fakes/service-socket.ts';
+import { serviceMeans } from '../../fakes/services/service-means.ts';
+import type { Refusal, ServiceConnection } from '../../fakes/services/service-socket.ts';
 import { HeardUtterance } from './heard-utterance.ts';
 
 export interface FakeService {

@@ -5,11 +5,15 @@ import type { ServiceFault } from '../../../src/speech/service/service-fault.ts'
 import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
+import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { MS_PER_CHARACTER, wordsOf } from '../../fakes/scripted-voice.ts';
+import {
+  faultOf,
+  StreamedTts,
+  type StreamedTtsOptions,
+} from '../../fakes/services/streamed-tts.ts';
 import { FakeTts } from '../../fakes/speech-services.ts';
-import { faultOf, StreamedTts, type StreamedTtsOptions } from '../../fakes/streamed-tts.ts';
 import { CallRig } from '../../pipeline/call-rig.ts';
 import { HeardUtterance } from './heard-utterance.ts';
 

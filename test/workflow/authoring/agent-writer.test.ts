@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { readDefinition, WorkflowGenerator } from '../../../src/workflow/authoring/agent-writer.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
+import { ReviewerModel } from '../../fakes/call/reviewer-model.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
-import { ReviewerModel } from '../../fakes/reviewer-model.ts';
 
 const wish = { callType: 'inbound', useCase: 'A bakery', activity: 'Takes orders.' } as const;
 const whole = {

@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
 import { createAnthropic } from '../../../../src/speech/llm/anthropic/anthropic.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import type { ScriptedServer, Step } from '../../../fakes/scripted-server.ts';
 import {
   block,
   event,
@@ -15,10 +18,7 @@ import {
   textOf,
   thought,
   toolUse,
-} from '../../../fakes/anthropic-server.ts';
-import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import type { ScriptedServer, Step } from '../../../fakes/scripted-server.ts';
+} from '../../../fakes/services/anthropic-server.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls } from '../model-history.ts';

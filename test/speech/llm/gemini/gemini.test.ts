@@ -4,6 +4,8 @@ import { codeOf } from '../../../../src/errors/gateway-error.ts';
 import { createGemini } from '../../../../src/speech/llm/gemini/gemini.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import type { Step } from '../../../fakes/scripted-server.ts';
 import {
   callPart,
   chunk,
@@ -13,9 +15,7 @@ import {
   says,
   signatureOf,
   startGeminiServer,
-} from '../../../fakes/gemini-server.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import type { Step } from '../../../fakes/scripted-server.ts';
+} from '../../../fakes/services/gemini-server.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls } from '../model-history.ts';

@@ -6,6 +6,8 @@ import { serviceSeconds } from '../../../../src/metrics/metrics.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { createOpenAi } from '../../../../src/speech/llm/openai/openai.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import type { RecordedRequest } from '../../../fakes/scripted-server.ts';
 import {
   calls,
   chunk,
@@ -16,9 +18,7 @@ import {
   says,
   startOpenAiServer,
   usage,
-} from '../../../fakes/openai-server.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import type { RecordedRequest } from '../../../fakes/scripted-server.ts';
+} from '../../../fakes/services/openai-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 

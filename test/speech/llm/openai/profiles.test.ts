@@ -7,6 +7,8 @@ import type { profiles } from '../../../../src/speech/llm/openai/profiles.ts';
 import { openLanguageModel } from '../../../../src/speech/llm/registry.ts';
 import { isObject } from '../../../../src/std/json.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import type { ScriptedServer } from '../../../fakes/scripted-server.ts';
 import {
   chunk,
   DONE,
@@ -16,9 +18,7 @@ import {
   says,
   startOpenAiServer,
   usage,
-} from '../../../fakes/openai-server.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import type { ScriptedServer } from '../../../fakes/scripted-server.ts';
+} from '../../../fakes/services/openai-server.ts';
 import { ask } from '../llm-contract.ts';
 import { afterTools, foreignCalls } from '../model-history.ts';
 

@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
-import { startAssemblyAiServer } from '../../../fakes/assemblyai-server.ts';
+import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
-import { wordOf } from '../../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
+import { startAssemblyAiServer } from '../../../fakes/services/assemblyai-server.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
+import type { SttFaults, SttServer, SttSession } from '../../../fakes/services/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
 

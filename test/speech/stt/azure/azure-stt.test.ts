@@ -6,12 +6,12 @@ import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.t
 import { readFrame } from '../../../../src/speech/stt/azure/usp.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
-import { startAzureStt } from '../../../fakes/azure-stt-server.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
-import { RecognizingService } from '../../../fakes/recognizing-service.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
-import type { SttFaults } from '../../../fakes/stt-server.ts';
+import { startAzureStt } from '../../../fakes/services/azure-stt-server.ts';
+import { RecognizingService } from '../../../fakes/services/recognizing-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
+import type { SttFaults } from '../../../fakes/services/stt-server.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
 
 const KEY = 'azure-key-0123456789';

@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
-import { startDeepgramServer } from '../../../fakes/deepgram-server.ts';
+import { framesOf, wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
-import { framesOf, wordOf } from '../../../fakes/spoken-words.ts';
-import type { SttFaults, SttServer, SttSession } from '../../../fakes/stt-server.ts';
+import { startDeepgramServer } from '../../../fakes/services/deepgram-server.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
+import type { SttFaults, SttServer, SttSession } from '../../../fakes/services/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
 

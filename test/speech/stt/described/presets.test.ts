@@ -16,9 +16,9 @@ import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
-import { RecognizingService } from '../../../fakes/recognizing-service.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
-import { type SttFaults, startSttServer } from '../../../fakes/stt-server.ts';
+import { RecognizingService } from '../../../fakes/services/recognizing-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
+import { type SttFaults, startSttServer } from '../../../fakes/services/stt-server.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
 
 const KEY = 'key-0123456789';

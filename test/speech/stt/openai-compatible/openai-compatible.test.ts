@@ -4,8 +4,8 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { type SttSettings, sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];

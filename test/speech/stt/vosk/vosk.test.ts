@@ -5,12 +5,12 @@ import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import type { Recognizer } from '../../../../src/speech/stt/stt.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   type FakeVosk,
   type FakeVoskOptions,
   startFakeVosk,
 } from '../../../fakes/services/fake-vosk.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { type Heard, heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];

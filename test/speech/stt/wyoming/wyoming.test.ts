@@ -4,12 +4,12 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   startFakeWyoming,
   type WireEvent,
   type WyomingPeer,
 } from '../../../fakes/services/fake-wyoming.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { heardBy, pushMs } from '../heard.ts';
 
 const opened: { close(): unknown }[] = [];

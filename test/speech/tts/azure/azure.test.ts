@@ -4,8 +4,8 @@ import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { ssmlOf } from '../../../../src/speech/tts/azure/azure.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 
 const opened: { close(): unknown }[] = [];
 

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import {
   type DeepgramSpeakServer,
   startDeepgramSpeak,
-} from '../../../fakes/deepgram-speak-server.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
+} from '../../../fakes/services/deepgram-speak-server.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
 import { streamingContract } from '../streaming-contract.ts';
 

@@ -5,8 +5,8 @@ import { wavHeader } from '../../../../src/audio/wav.ts';
 import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
 
 const KEY = 'key-1234567890';

@@ -2,9 +2,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { type Clock, systemClock } from '../../../../src/std/clock.ts';
-import { type ElevenLabsFaults, startElevenLabs } from '../../../fakes/elevenlabs-server.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
+import {
+  type ElevenLabsFaults,
+  startElevenLabs,
+} from '../../../fakes/services/elevenlabs-server.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
 import { streamingContract } from '../streaming-contract.ts';

@@ -6,8 +6,8 @@ import { SpeechBody } from '../../../../src/speech/tts/openai-compatible/speech-
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { amplitudeAt, sine } from '../../../audio/sine.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 
 const opened: { close(): unknown }[] = [];
 

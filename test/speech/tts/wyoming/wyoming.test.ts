@@ -4,12 +4,12 @@ import type { ServiceUsage } from '../../../../src/speech/service/service-means.
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { amplitudeAt, sine } from '../../../audio/sine.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { serviceMeans } from '../../../fakes/service-means.ts';
 import {
   startFakeWyoming,
   type WireEvent,
   type WyomingPeer,
 } from '../../../fakes/services/fake-wyoming.ts';
+import { serviceMeans } from '../../../fakes/services/service-means.ts';
 
 const opened: { close(): unknown }[] = [];
 

@@ -1,0 +1,204 @@
+// A recogniser in this process that finds the words in its audio (fakes/call/spoken-words.ts), with the delays of a real one, and
+// fails as a test says.
+
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import type { ExpectedInput } from '../../../src/model/expected-input.ts';
+import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import type {
+  RecognizedWords,
+  Recognizer,
+  RecognizerListener,
+  SpeechToText,
+  SttCapabilities,
+} from '../../../src/speech/stt/stt.ts';
+import type { Clock } from '../../../src/std/clock.ts';
+import { type HeardWord, ulawOf, WordFinder } from '../call/spoken-words.ts';
+
+const PARTIAL_MS = 150;
+
+/** What goes wrong with one session. Times are milliseconds of its audio. */
+export interface SessionFaults {
+  failAtMs?: number;
+  kind?: FaultKind;
+  /** No results from here on. */
+  silentAtMs?: number;
+  failOnFinalize?: boolean;
+  neverFinal?: boolean;
+}
+
+export interface RecognizingOptions {
+  clock: Clock;
+  name: string;
+  capabilities?: Partial<SttCapabilities>;
+  /** Words are fixed unasked after so many. */
+  fixedAfterWords?: number;
+  /** Ends turns itself after so much silence. */
+  endsAfterMs?: number;
+  finalMs?: number;
+  /** It has no room, as the embedded one says it. */
+  refuses?: boolean;
+  /** Of each session, in their order; the last one counts on. */
+  faults?: (nth: number) => SessionFaults;
+}
+
+export class RecognizingService implements SpeechToText {
+  readonly name: string;
+  readonly model = 'test';
+  readonly capabilities: SttCapabilities;
+  readonly sessions: Session[] = [];
+  prepared = 0;
+  isClosed = false;
+  readonly #options: RecognizingOptions;
+
+  constructor(options: RecognizingOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.capabilities = { interimWords: true, finalMsP99: 300, ...options.capabilities };
+  }
+
+  open(expectation: ExpectedInput, listener: RecognizerListener): Recognizer {
+    const faults = this.#options.faults?.(this.sessions.length) ?? {};
+    const session = new Session(this.#options, faults, listener, expectation);
+    this.sessions.push(session);
+    if (this.#options.refuses === true) {
+      const refusal = new GatewayError('STT_UNAVAILABLE', { reason: 'too many calls' });
+      this.#options.clock.after(0, () => listener.onError(refusal));
+    }
+    return session;
+  }
+
+  prepare(): void {
+    this.prepared += 1;
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+}
+
+class Session implements Recognizer {
+  readonly finder = new WordFinder();
+  readonly calls: string[] = [];
+  expectation: ExpectedInput;
+  isClosed = false;
+  readonly #options: RecognizingOptions;
+  readonly #faults: SessionFaults;
+  readonly #listener: RecognizerListener;
+  #words: HeardWord[] = [];
+  #hasFailed = false;
+  /** Answers on their way: until they are there, nothing is sent unasked. */
+  #due = 0;
+
+  constructor(
+    options: RecognizingOptions,
+    faults: SessionFaults,
+    listener: RecognizerListener,
+    expectation: ExpectedInput,
+  ) {
+    this.#options = options;
+    this.#faults = faults;
+    this.#listener = listener;
+    this.expectation = expectation;
+  }
+
+  get #isSilent(): boolean {
+    const { silentAtMs } = this.#faults;
+    return silentAtMs !== undefined && this.finder.positionMs >= silentAtMs;
+  }
+
+  push(frame: Int16Array): void {
+    if (this.isClosed || this.#hasFailed) return;
+    const words = this.finder.push(ulawOf(frame));
+    this.#words.push(...words);
+    if (words.length > 0) this.#heard();
+    const { endsAfterMs } = this.#options;
+    if (endsAfterMs !== undefined && this.finder.silenceMs >= endsAfterMs) this.#endTurn();
+    const { failAtMs } = this.#faults;
+    if (failAtMs !== undefined && this.finder.positionMs >= failAtMs) this.#fail();
+  }
+
+  speechStarted(): void {
+    this.calls.push('start');
+  }
+
+  speechStopped(): void {
+    this.calls.push('stop');
+  }
+
+  finalize(): void {
+    this.calls.push('finalize');
+    if (this.isClosed || this.#hasFailed) return;
+    if (this.#faults.failOnFinalize === true) {
+      this.#fail();
+      return;
+    }
+    const words = this.#words.splice(0);
+    const { clock, finalMs = 120 } = this.#options;
+    const isLost = this.#faults.neverFinal === true || this.#isSilent;
+    this.#due += 1;
+    if (isLost) return;
+    clock.after(finalMs, () => {
+      this.#due -= 1;
+      this.#report(() => this.#listener.onFinal(said(words)));
+    });
+  }
+
+  expect(expectation: ExpectedInput): void {
+    this.expectation = expectation;
+  }
+
+  setLanguage(language: string): void {
+    this.calls.push(language);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const amount = this.finder.positionMs / 1_000;
+    this.#listener.onUsage?.({
+      ...{ job: 'stt', service: this.#options.name, model: 'test' },
+      ...{ unit: 'seconds', amount, source: 'counted' },
+    });
+  }
+
+  #heard(): void {
+    const words = [...this.#words];
+    const { clock, fixedAfterWords = Number.POSITIVE_INFINITY } = this.#options;
+    if (this.#due > 0 || words.length < fixedAfterWords) {
+      clock.after(PARTIAL_MS, () => this.#report(() => this.#listener.onPartial(said(words))));
+      return;
+    }
+    // Before any answer to `finalize`, which takes longer: the order of words is that of the audio.
+    this.#words = [];
+    this.#report(() => this.#listener.onFinal(said(words)));
+  }
+
+  #endTurn(): void {
+    if (this.#words.length === 0 || this.#due > 0) return;
+    const words = said(this.#words.splice(0));
+    this.#report(() => {
+      this.#listener.onFinal(words);
+      this.#listener.onTurn?.('ended', words);
+    });
+  }
+
+  #report(work: () => void): void {
+    if (!this.isClosed && !this.#hasFailed && !this.#isSilent) work();
+  }
+
+  #fail(): void {
+    if (this.#hasFailed || this.isClosed) return;
+    this.#hasFailed = true;
+    const { kind = 'network' } = this.#faults;
+    this.#listener.onError(new ServiceFault('stt', this.#options.name, kind, { detail: 'test' }));
+  }
+}
+
+function said(words: readonly HeardWord[]): RecognizedWords {
+  return {
+    text: words.map(({ word }) => word).join(' '),
+    confidence: words.length === 0 ? null : 0.9,
+    words: [...words],
+  };
+}

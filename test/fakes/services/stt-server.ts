@@ -1,0 +1,262 @@
+// What the fakes of streaming recognisers share: the connection with its faults, the words in the audio, the record of
+// what a client did. A protocol is a class that answers audio and messages.
+
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Clock } from '../../../src/std/clock.ts';
+import { isObject, parseJson } from '../../../src/std/json.ts';
+import { type HeardWord, WordFinder } from '../call/spoken-words.ts';
+import type { Certificate } from '../certificates.ts';
+import { type Refusal, type ServiceConnection, startSocketService } from './service-socket.ts';
+
+/** What goes wrong with one connection. Times are milliseconds of its audio. */
+export interface SttFaults {
+  connectDelayMs?: number;
+  refuse?: Refusal;
+  ready?: 'late' | 'never';
+  /** Silent with TCP open: neither messages nor pongs. */
+  muteAtMs?: number;
+  /** No messages; pongs as usual. */
+  stallAtMs?: number;
+  close?: { atMs: number; code: number; reason?: string };
+  closeOnFinalize?: number;
+  finals?: 'never' | 'late' | 'twice' | 'empty';
+  send?: { atMs: number; data: string | Uint8Array };
+}
+
+export const LATE_MS = 3_000;
+
+export interface SttServerOptions {
+  clock: Clock;
+  key: string;
+  /** By connection, in their order. */
+  faults?: readonly SttFaults[];
+  /** More at a time are refused with 429. */
+  sessionsMax?: number;
+  /** The longest session. */
+  sessionMsMax?: number;
+  /** Finds the words in the audio of one session. Default: those of fakes/call/spoken-words.ts. */
+  finder?: () => AudioWords;
+  /** A final goes out that answers the client. */
+  onFinal?: (finder: AudioWords) => void;
+  tls?: Certificate;
+  /** False: sessions and messages are not kept. Default: true. */
+  isRecording?: boolean;
+}
+
+/** What finds the words in the µ-law audio of one session. */
+export interface AudioWords {
+  readonly positionMs: number;
+  /** Since the last word, or since the begin. 0 within a word. */
+  readonly silenceMs: number;
+  /** The words that end in these bytes. */
+  push(bytes: Uint8Array): HeardWord[];
+}
+
+export interface Protocol {
+  /** In place of the upgrade. */
+  check(request: IncomingMessage, url: URL): Refusal | undefined;
+  open(session: SttSession): SessionHandler;
+}
+
+export interface SessionHandler {
+  audio(words: readonly HeardWord[], bytes: number): void;
+  message(message: Record<string, unknown>): void;
+  /** Binary audio as µ-law. Default: it is. */
+  ulaw?(data: Buffer): Uint8Array;
+  /** Text that is no JSON; false where the protocol has none. */
+  text?(text: string): boolean;
+  /** `sessionMsMax` is over. */
+  expired(): void;
+}
+
+export class SttSession {
+  readonly url: URL;
+  readonly headers: IncomingHttpHeaders;
+  readonly faults: SttFaults;
+  readonly clock: Clock;
+  readonly finder: AudioWords;
+  /** Messages of the client, parsed. */
+  readonly received: Record<string, unknown>[] = [];
+  audioBytes = 0;
+  isOpen = true;
+  readonly #connection: ServiceConnection;
+  readonly #violations: string[];
+  readonly #onFinal: SttServerOptions['onFinal'];
+  #hasSent = false;
+
+  constructor(deps: {
+    connection: ServiceConnection;
+    faults: SttFaults;
+    clock: Clock;
+    violations: string[];
+    finder?: AudioWords | undefined;
+    onFinal?: SttServerOptions['onFinal'];
+  }) {
+    this.finder = deps.finder ?? new WordFinder();
+    this.#onFinal = deps.onFinal;
+    this.#connection = deps.connection;
+    this.#violations = deps.violations;
+    this.faults = deps.faults;
+    this.clock = deps.clock;
+    this.url = new URL(deps.connection.request.url ?? '/', 'ws://fake');
+    this.headers = deps.connection.request.headers;
+    deps.connection.socket.on('ping', (data) => {
+      if (!this.#isPast(this.faults.muteAtMs)) deps.connection.socket.pong(data);
+    });
+    deps.connection.socket.on('close', () => {
+      this.isOpen = false;
+    });
+  }
+
+  get audioMs(): number {
+    return this.finder.positionMs;
+  }
+
+  send(message: Record<string, unknown>): void {
+    this.sendText(JSON.stringify(message));
+  }
+
+  sendText(text: string): void {
+    if (this.#isPast(this.faults.muteAtMs) || this.#isPast(this.faults.stallAtMs)) return;
+    if (this.isOpen) this.#connection.socket.send(text);
+  }
+
+  /** A final, as the faults want it. */
+  sendFinal(message: Record<string, unknown>, empty: Record<string, unknown>): void {
+    const { finals } = this.faults;
+    if (finals === 'never') return;
+    const given = finals === 'empty' ? empty : message;
+    this.#onFinal?.(this.finder);
+    if (finals === 'late') this.clock.after(LATE_MS, () => this.send(given));
+    else this.send(given);
+    if (finals === 'twice') this.send(given);
+  }
+
+  close(code: number, reason = ''): void {
+    this.isOpen = false;
+    this.#connection.socket.close(code, reason);
+  }
+
+  /** Audio inside a message, µ-law. */
+  hear(data: Uint8Array): readonly HeardWord[] {
+    this.audioBytes += data.length;
+    const words = this.finder.push(data);
+    this.misbehave();
+    return words;
+  }
+
+  /** The client broke the protocol. */
+  violates(what: string, code: number): void {
+    this.#violations.push(what);
+    this.close(code, what);
+  }
+
+  /** What is due at this position of the audio. */
+  misbehave(): void {
+    const { close, send } = this.faults;
+    if (send !== undefined && !this.#hasSent && this.audioMs >= send.atMs) {
+      this.#hasSent = true;
+      this.#connection.socket.send(send.data);
+    }
+    if (close !== undefined && this.isOpen && this.audioMs >= close.atMs) {
+      this.close(close.code, close.reason);
+    }
+  }
+
+  #isPast(atMs: number | undefined): boolean {
+    return atMs !== undefined && this.audioMs >= atMs;
+  }
+}
+
+export interface SttServer {
+  url: string;
+  sessions: SttSession[];
+  /** What clients did against the protocol. */
+  violations: string[];
+  /** Answers of the upgrade other than a connection. */
+  refusals: number[];
+  close(): Promise<void>;
+}
+
+export async function startSttServer(
+  options: SttServerOptions,
+  protocol: Protocol,
+): Promise<SttServer> {
+  const { clock } = options;
+  const sessions: SttSession[] = [];
+  const violations: string[] = [];
+  const refusals: number[] = [];
+  let attempts = 0;
+  const faultsOf = new WeakMap<IncomingMessage, SttFaults>();
+  const isRecording = options.isRecording ?? true;
+  const service = await startSocketService({
+    autoPong: false,
+    tls: options.tls,
+    isRecording,
+    hold(request) {
+      const faults = options.faults?.[attempts] ?? {};
+      attempts += 1;
+      faultsOf.set(request, faults);
+      const { connectDelayMs } = faults;
+      if (connectDelayMs === undefined) return undefined;
+      return new Promise((resolve) => clock.after(connectDelayMs, resolve));
+    },
+    refuse(request) {
+      const url = new URL(request.url ?? '/', 'ws://fake');
+      const open = sessions.filter(({ isOpen }) => isOpen).length;
+      const refusal =
+        faultsOf.get(request)?.refuse ??
+        protocol.check(request, url) ??
+        (open >= (options.sessionsMax ?? Number.POSITIVE_INFINITY) ? TOO_MANY : undefined);
+      if (refusal !== undefined) refusals.push(refusal.status);
+      return refusal;
+    },
+    onConnection(connection) {
+      const faults = faultsOf.get(connection.request) ?? {};
+      const { onFinal } = options;
+      const finder = options.finder?.();
+      const session = new SttSession({ connection, faults, clock, violations, finder, onFinal });
+      if (isRecording) sessions.push(session);
+      const handler = protocol.open(session);
+      if (options.sessionMsMax !== undefined) {
+        clock.after(options.sessionMsMax, () => {
+          if (session.isOpen) handler.expired();
+        });
+      }
+      connection.socket.on('message', (data: Buffer, isBinary) => {
+        if (!session.isOpen) return;
+        if (isBinary) receiveAudio(session, handler, data);
+        else receiveText(session, handler, data.toString(), isRecording);
+      });
+    },
+  });
+  return { url: service.url, sessions, violations, refusals, close: () => service.close() };
+}
+
+const TOO_MANY: Refusal = {
+  status: 429,
+  body: '{"err_code":"TOO_MANY_REQUESTS","err_msg":"Too many requests."}',
+  headers: { 'retry-after': '5' },
+};
+
+function receiveAudio(session: SttSession, handler: SessionHandler, data: Buffer): void {
+  session.audioBytes += data.length;
+  handler.audio(session.finder.push(handler.ulaw?.(data) ?? data), data.length);
+  session.misbehave();
+}
+
+function receiveText(
+  session: SttSession,
+  handler: SessionHandler,
+  text: string,
+  isRecording: boolean,
+): void {
+  if (handler.text?.(text) === true) return;
+  const message = parseJson(text);
+  if (!isObject(message)) {
+    session.violates('text that is no JSON object', 1008);
+    return;
+  }
+  if (isRecording) session.received.push(message);
+  handler.message(message);
+}
