@@ -12,12 +12,13 @@ import {
   pressKeys,
   redirectCall,
 } from '../plivo-xml/calls.ts';
+import { createNumbers } from '../plivo-xml/numbers.ts';
 import type { CallSnapshot, DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { createPlivoClient } from './client.ts';
 import type { PlivoConfig } from './config.ts';
-import { createPlivoNumbers } from './numbers.ts';
+import { plivoNumbers } from './numbers.ts';
 
 /** Plivo's own limits, in seconds. */
 const RING_S_MAX = 600;
@@ -45,7 +46,7 @@ const records = z.object({ objects: z.array(record) });
 export function createPlivoControl(rest: Rest): ProviderControl {
   const client = createPlivoClient(rest);
   return {
-    ...createPlivoNumbers(client),
+    ...createNumbers(client, plivoNumbers),
 
     dial(credentials, request, signal) {
       const limits = { ringS: RING_S_MAX, callS: PLIVO_CALL_S_MAX };

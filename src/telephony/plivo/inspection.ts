@@ -4,9 +4,10 @@
 import { z } from 'zod';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
 import { applicationInspection } from '../plivo-xml/applications.ts';
+import { targetOf } from '../plivo-xml/numbers.ts';
 import { balanceOf, inTurn, money, type ProviderInspection } from '../provider/inspection.ts';
 import type { PlivoConfig } from './config.ts';
-import { targetOf } from './numbers.ts';
+import { plivoNumbers } from './numbers.ts';
 
 const account = z.looseObject({ account_type: z.string().nullish(), cash_credits: money });
 
@@ -29,6 +30,8 @@ export function createPlivoInspection(client: AccountClient<PlivoConfig>): Provi
     application: applicationInspection(client),
 
     targets: (credentials, addresses, signal) =>
-      inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
+      inTurn(addresses, (address) =>
+        targetOf(client, plivoNumbers, { credentials, address, signal }),
+      ),
   };
 }

@@ -12,12 +12,13 @@ import {
   pressKeys,
   redirectCall,
 } from '../plivo-xml/calls.ts';
+import { createNumbers } from '../plivo-xml/numbers.ts';
 import type { CallSnapshot, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { createVobizClient } from './client.ts';
 import type { VobizConfig } from './config.ts';
-import { createVobizNumbers } from './numbers.ts';
+import { vobizNumbers } from './numbers.ts';
 
 /** In seconds. The longest call is not documented; this is the length of a stream in the examples. */
 const RING_S_MAX = 120;
@@ -36,7 +37,7 @@ const oneRecord = z.object({ data: record });
 export function createVobizControl(rest: Rest): ProviderControl {
   const client = createVobizClient(rest);
   return {
-    ...createVobizNumbers(client),
+    ...createNumbers(client, vobizNumbers),
 
     dial(credentials, request, signal) {
       const body = dialBody(request, { ringS: RING_S_MAX, callS: VOBIZ_CALL_S_MAX });

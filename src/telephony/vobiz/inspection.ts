@@ -5,9 +5,10 @@ import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
 import { applicationInspection } from '../plivo-xml/applications.ts';
+import { targetOf } from '../plivo-xml/numbers.ts';
 import { balanceOf, inTurn, money, type ProviderInspection } from '../provider/inspection.ts';
 import type { VobizConfig } from './config.ts';
-import { targetOf } from './numbers.ts';
+import { vobizNumbers } from './numbers.ts';
 
 const wallet = z.looseObject({
   available_balance: money,
@@ -39,6 +40,8 @@ export function createVobizInspection(client: AccountClient<VobizConfig>): Provi
     application: applicationInspection(client),
 
     targets: (credentials, addresses, signal) =>
-      inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
+      inTurn(addresses, (address) =>
+        targetOf(client, vobizNumbers, { credentials, address, signal }),
+      ),
   };
 }

@@ -1,0 +1,133 @@
+// An account's phone numbers at Plivo or Vobiz: whether it owns one, and the application of its inbound calls. What
+// differs between the two is `NumberInterface`. Source: plivo.com/docs/numbers/api/account-phone-number, docs.vobiz.ai
+
+import { z } from 'zod';
+import type { NumberTarget } from '../provider/inspection.ts';
+import type { ProviderControl } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
+import type { AccountClient, AccountRequest } from './account-client.ts';
+import { answerUrlOf, ensureApplication } from './applications.ts';
+
+const DIGITS = /^\d{5,15}$/;
+
+export interface NumberLook {
+  credentials: ProviderCredentials;
+  /** Digits, without `+`. */
+  address: string;
+  signal: AbortSignal;
+}
+
+/** A number that the account owns. */
+export interface OwnedNumber {
+  /** Empty: none. */
+  applicationId: string;
+  /** What takes its calls before an application can: `a SIP trunk`. */
+  obstacle: string | undefined;
+}
+
+export interface NumberInterface {
+  /** For messages to people. */
+  label: string;
+  /** Undefined if the account does not own the number. */
+  find(client: AccountClient, look: NumberLook): Promise<OwnedNumber | undefined>;
+  /** The request that sends the number's calls to an application; null: to none. */
+  assignment(
+    address: string,
+    applicationId: string | null,
+  ): Pick<AccountRequest, 'method' | 'path' | 'body'>;
+}
+
+type Outcome = { ok: boolean; message: string | null };
+
+export function createNumbers(
+  client: AccountClient,
+  numbers: NumberInterface,
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'ensureApplication'> {
+  const inbound = new InboundNumbers(client, numbers);
+  return {
+    async ownsNumber(credentials, address, signal) {
+      if (!DIGITS.test(address)) return undefined;
+      return (await numbers.find(client, { credentials, address, signal })) !== undefined;
+    },
+
+    configureInbound: (credentials, address, url, signal) =>
+      inbound.configure({ credentials, address, signal }, url),
+
+    ensureApplication: (credentials, wanted, signal) =>
+      ensureApplication(client, { credentials, wanted, signal }),
+  };
+}
+
+/** Where a number's calls go. Undefined if the account does not own it. */
+export async function targetOf(
+  client: AccountClient,
+  numbers: NumberInterface,
+  look: NumberLook,
+): Promise<NumberTarget | undefined> {
+  const number = await numbers.find(client, look);
+  if (number === undefined) return undefined;
+  if (number.obstacle !== undefined) return { kind: 'blocked', by: number.obstacle };
+  const { applicationId: id } = number;
+  return id === '' ? { kind: 'none' } : { kind: 'application', id };
+}
+
+class InboundNumbers {
+  readonly #client: AccountClient;
+  readonly #numbers: NumberInterface;
+
+  constructor(client: AccountClient, numbers: NumberInterface) {
+    this.#client = client;
+    this.#numbers = numbers;
+  }
+
+  /** `url`: null to stop taking the number's calls. */
+  async configure(look: NumberLook, url: string | null): Promise<Outcome> {
+    const { label } = this.#numbers;
+    if (!DIGITS.test(look.address)) return refusal(`${label} routes phone numbers here, not SIP.`);
+    const number = await this.#numbers.find(this.#client, look);
+    if (number === undefined) return refusal(`The ${label} account does not own this number.`);
+    const ours = this.#client.account(look.credentials).application_id ?? '';
+    if (url !== null) return this.#attach(look, { number, ours, url });
+    // The application stays as it is: other numbers share it.
+    if (ours !== '' && number.applicationId === ours) await this.#assign(look, null);
+    return { ok: true, message: null };
+  }
+
+  /** An application with another answer URL may belong to another system: it is reported, never changed. */
+  async #attach(
+    look: NumberLook,
+    { number, ours, url }: { number: OwnedNumber; ours: string; url: string },
+  ): Promise<Outcome> {
+    const { label } = this.#numbers;
+    if (ours === '') {
+      return refusal(`The configuration has no ${label} application; save it again.`);
+    }
+    const { obstacle } = number;
+    if (obstacle !== undefined) return refusal(`The number belongs to ${obstacle} at ${label}.`);
+    const { credentials, signal } = look;
+    const wanted = { credentials, applicationId: ours, signal };
+    const answerUrl = await answerUrlOf(this.#client, wanted);
+    if (answerUrl === undefined) return refusal(`The ${label} application does not exist.`);
+    if (answerUrl !== url) {
+      return refusal(
+        `The ${label} application answers at another address; its answer URL must be ${url}`,
+      );
+    }
+    await this.#assign(look, ours);
+    return { ok: true, message: null };
+  }
+
+  async #assign(
+    { credentials, address, signal }: NumberLook,
+    applicationId: string | null,
+  ): Promise<void> {
+    const assignment = this.#numbers.assignment(address, applicationId);
+    const wanted = { ...assignment, action: 'configure-inbound', repeatable: true };
+    const response = await this.#client.send(credentials, wanted, signal);
+    this.#client.contentOf(response, wanted, z.unknown());
+  }
+}
+
+function refusal(message: string): Outcome {
+  return { ok: false, message };
+}
