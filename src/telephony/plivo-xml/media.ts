@@ -6,16 +6,15 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { AudioMessageReader } from '../provider/audio-message-reader.ts';
-import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
+import {
+  AudioMessageLayout,
+  AudioMessageWriter,
+  base64Of,
+} from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 import { audioOfText } from '../provider/message-bytes.ts';
-
-/** One second of audio: the initial size of the buffer. */
-const PAYLOAD_BYTES_USUAL = 16_000;
-/** Buffer for payloads before encoding, shared by all streams. */
-let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 /** Milliseconds as a string of digits; a number is accepted too. */
@@ -138,9 +137,7 @@ class StreamMedia implements MediaProtocol {
 
   encodeAudio(payload: Uint8Array): string {
     assert(this.#audioHead !== '', 'audio before the stream has started');
-    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
-    outgoing.set(payload);
-    return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
+    return `${this.#audioHead}${base64Of(payload)}"}}`;
   }
 
   encodeAscii(payload: Uint8Array): Uint8Array {

@@ -73,6 +73,18 @@ export class AudioMessageWriter {
   }
 }
 
+/** One second of the widest audio: the initial size of the buffer. */
+const OUTGOING_BYTES_USUAL = 16_000;
+/** For payloads before encoding, shared by all streams. */
+let outgoing = Buffer.alloc(OUTGOING_BYTES_USUAL);
+
+/** For messages that are sent as text: a socket that takes bytes gets `AudioMessageWriter`'s. */
+export function base64Of(payload: Uint8Array): string {
+  if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
+  outgoing.set(payload);
+  return outgoing.toString('base64', 0, payload.length);
+}
+
 function textBytes(payloadBytes: number): number {
   return Math.ceil(payloadBytes / 3) * 4;
 }

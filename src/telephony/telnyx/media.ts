@@ -5,16 +5,15 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { AudioMessageReader } from '../provider/audio-message-reader.ts';
-import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
+import {
+  AudioMessageLayout,
+  AudioMessageWriter,
+  base64Of,
+} from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 import { audioOfText } from '../provider/message-bytes.ts';
-
-/** One second of audio: the initial size of the buffer. */
-const PAYLOAD_BYTES_USUAL = 8_000;
-/** Buffer for payloads before encoding, shared by all streams. */
-let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 
 /** By Telnyx' name and clock rate. G.722 has a clock of 8 kHz by RFC 3551, and 16 kHz of audio. */
 const codecsIn: ReadonlyMap<string, string> = new Map([
@@ -108,10 +107,7 @@ class TelnyxMedia implements MediaProtocol {
   }
 
   encodeAudio(payload: Uint8Array): string {
-    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
-    outgoing.set(payload);
-    const base64 = outgoing.toString('base64', 0, payload.length);
-    return `${AUDIO_HEAD}${base64}"}}`;
+    return `${AUDIO_HEAD}${base64Of(payload)}"}}`;
   }
 
   encodeAscii(payload: Uint8Array): Uint8Array {

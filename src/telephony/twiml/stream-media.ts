@@ -6,17 +6,16 @@ import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
-import { AudioMessageLayout, AudioMessageWriter } from '../provider/audio-message-writer.ts';
+import {
+  AudioMessageLayout,
+  AudioMessageWriter,
+  base64Of,
+} from '../provider/audio-message-writer.ts';
 import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 import { audioOfText } from '../provider/message-bytes.ts';
 import { MediaMessageReader } from './media-message-reader.ts';
-
-/** One second of audio: the initial size of the buffer. */
-const PAYLOAD_BYTES_USUAL = 8_000;
-/** Buffer for payloads before encoding, shared by all streams. */
-let outgoing = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 
 const sid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 /** Counters are strings of digits; a number is accepted too. */
@@ -124,9 +123,7 @@ class StreamMedia implements MediaProtocol {
 
   encodeAudio(payload: Uint8Array): string {
     assert(this.#audioHead !== '', 'audio before the stream has started');
-    if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
-    outgoing.set(payload);
-    return `${this.#audioHead}${outgoing.toString('base64', 0, payload.length)}"}}`;
+    return `${this.#audioHead}${base64Of(payload)}"}}`;
   }
 
   encodeAscii(payload: Uint8Array): Uint8Array {

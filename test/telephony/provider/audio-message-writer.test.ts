@@ -49,7 +49,7 @@ describe('audio as bytes', () => {
       for (const message of streamOf(provider).opening()) {
         media.decodeText(message, { onAudio: nothing, onEvent: nothing });
       }
-      for (const bytes of [160, 480, 640, 1, 5_000]) {
+      for (const bytes of [160, 480, 640, 1, 5_000, 20_000]) {
         const payload = Uint8Array.from({ length: bytes }, (_each, i) => i & 0xff);
         const message = media.encodeAscii?.(payload) ?? new Uint8Array(0);
         expect(textOf(message)).toBe(media.encodeAudio(payload));
