@@ -1,42 +1,28 @@
 // A gateway that is killed while it holds a call over an Asterisk, and started again.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ApiClient } from '../demo/api-client.ts';
-import { Gateway } from '../demo/gateway.ts';
+import type { ApiClient } from '../demo/api-client.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import type { Phone } from '../fakes/asterisk/phone.ts';
-import { freePort } from '../fakes/free-port.ts';
+import { GatewayRig } from './gateway-rig.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'patchbay-asterisk-kill-'));
+const rig = new GatewayRig('asterisk-kill');
 const WAIT_MS_MAX = 20_000;
-let options: Parameters<typeof Gateway.start>[0];
-let gateway: Gateway;
 let asterisk: FakeAsterisk;
 let api: ApiClient;
 let agents: Agents;
 
 beforeAll(async () => {
-  options = {
-    dataFolder: join(folder, 'data'),
-    logFile: join(folder, 'gateway.log'),
-    port: await freePort(),
-    env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
-  };
-  gateway = await Gateway.start(options);
+  api = await rig.start();
   asterisk = await startAsterisk();
-  api = new ApiClient(gateway.url, await gateway.firstKey());
   agents = await setUp(api, asterisk.url.replace('://', '://gw:gwsecret@'), 'ari');
 }, 60_000);
 
 afterAll(async () => {
-  await gateway?.kill();
+  await rig.end();
   await asterisk?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const until = (condition: () => boolean) =>
@@ -53,10 +39,10 @@ async function callIn(): Promise<Phone> {
 
 it('a call whose gateway was killed is hung up at the PBX, nothing of it is left, and the next is answered', async () => {
   const phone = await callIn();
-  await gateway.kill();
+  await rig.kill();
   expect(phone.isOver).toBe(false);
 
-  gateway = await Gateway.start(options);
+  await rig.startAgain();
   await phone.ended;
   await until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
   const [runId = ''] = await api.runIds(agents.receiving.id);

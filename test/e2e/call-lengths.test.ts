@@ -1,23 +1,18 @@
 // How long calls were of which the gateway did not see the end: its worker is killed, all of it is killed and
 // started again later, or is suspended while callers leave.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readWav } from '../../src/audio/wav.ts';
-import { ApiClient, download, type RunDetail } from '../demo/api-client.ts';
-import { Gateway } from '../demo/gateway.ts';
+import { type ApiClient, download, type RunDetail } from '../demo/api-client.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
-import { type Agents, setUp } from '../demo/two-calls.ts';
-import { freePort } from '../fakes/free-port.ts';
+import type { Agents } from '../demo/two-calls.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
-import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
+import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'patchbay-lengths-'));
-const logFile = join(folder, 'gateway.log');
+const rig = new GatewayRig('lengths');
 const POLL = { timeout: 60_000, interval: 200 };
 /** Longer than what is said first, so that no event is near the end. */
 const TALK_MS = 9_000;
@@ -30,34 +25,18 @@ const STILL_MS = 8_000;
 
 const served = z.object({ msg: z.literal('a worker serves'), worker: z.string(), pid: z.number() });
 
-let options: Parameters<typeof Gateway.start>[0];
-let gateway: Gateway;
 let twilio: FakeTwilio;
 let api: ApiClient;
 let agents: Agents;
 
 beforeAll(async () => {
-  options = {
-    dataFolder: join(folder, 'data'),
-    logFile,
-    port: await freePort(),
-    env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
-  };
-  gateway = await Gateway.start(options);
-  twilio = await startFakeTwilio({
-    publicWebhookBase: gateway.url,
-    accountSid: ACCOUNT_SID,
-    authToken: AUTH_TOKEN,
-    numbers: [OWN_NUMBER],
-  });
-  api = new ApiClient(gateway.url, await gateway.firstKey());
-  agents = await setUp(api, twilio.baseUrl);
+  api = await rig.start();
+  ({ twilio, agents } = await connectTwilio(rig, api));
 }, 180_000);
 
 afterAll(async () => {
-  await gateway?.kill();
+  await rig.end();
   await twilio?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it('calls whose worker is killed were as long as until then', async () => {
@@ -73,10 +52,10 @@ it('calls of a gateway that is killed and started again later were as long as un
   await expect.poll(answers, POLL).toBe(true);
   const [call] = await talk(1);
   if (call === undefined) throw new Error('no call');
-  await gateway.kill();
+  await rig.kill();
   const length = lengthOf(call);
   await pause(5_000);
-  gateway = await Gateway.start(options);
+  await rig.startAgain();
   expectLength(await ended(call), length, LOST_S_MAX);
 }, 240_000);
 
@@ -143,12 +122,12 @@ function expectLength(run: RunDetail, length: Length | undefined, lostS: number)
 
 async function answers(): Promise<boolean> {
   const pid = workerPid();
-  return pid > 0 && (await fetch(`${gateway.url}/api/v1/health`)).ok;
+  return pid > 0 && (await fetch(`${rig.gateway.url}/api/v1/health`)).ok;
 }
 
 /** Of the one call worker, by the gateway's log. */
 function workerPid(): number {
-  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const lines = readFileSync(rig.logFile, 'utf8').split('\n');
   const pids = lines.flatMap((line) => {
     const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
     return parsed.success && parsed.data.worker === '1' ? [parsed.data.pid] : [];

@@ -1,52 +1,31 @@
 // A gateway that is killed in the middle of a call, and started again.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import { ApiClient, download } from '../demo/api-client.ts';
-import { Gateway } from '../demo/gateway.ts';
+import { type ApiClient, download } from '../demo/api-client.ts';
 import { holdCall } from '../demo/person.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
-import { type Agents, setUp } from '../demo/two-calls.ts';
+import type { Agents } from '../demo/two-calls.ts';
 import { loudSeconds } from '../demo/verdict.ts';
-import { freePort } from '../fakes/free-port.ts';
-import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
+import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'patchbay-kill-'));
+const rig = new GatewayRig('kill');
 /** What a killed process may lose. */
 const LOST_S_MAX = 1.5;
 
-let options: Parameters<typeof Gateway.start>[0];
-let gateway: Gateway;
 let twilio: FakeTwilio;
 let api: ApiClient;
 let agents: Agents;
 
 beforeAll(async () => {
-  options = {
-    dataFolder: join(folder, 'data'),
-    logFile: join(folder, 'gateway.log'),
-    port: await freePort(),
-    env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
-  };
-  gateway = await Gateway.start(options);
-  twilio = await startFakeTwilio({
-    publicWebhookBase: gateway.url,
-    accountSid: ACCOUNT_SID,
-    authToken: AUTH_TOKEN,
-    numbers: [OWN_NUMBER],
-  });
-  api = new ApiClient(gateway.url, await gateway.firstKey());
-  agents = await setUp(api, twilio.baseUrl);
+  api = await rig.start();
+  ({ twilio, agents } = await connectTwilio(rig, api));
 }, 60_000);
 
 afterAll(async () => {
-  await gateway?.kill();
+  await rig.end();
   await twilio?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it('a run whose gateway was killed is closed with what was stored, and its recording plays', async () => {
@@ -54,9 +33,9 @@ it('a run whose gateway was killed is closed with what was stored, and its recor
   const held = holdCall(call, callerLines(inbound, false).slice(0, 2));
   await untilSaid('wednesday');
   const livedS = call.mediaMs / 1_000;
-  await gateway.kill();
+  await rig.kill();
 
-  gateway = await Gateway.start(options);
+  await rig.startAgain();
   const [runId = ''] = await api.runIds(agents.receiving.id);
   const run = await api.run(agents.receiving.id, runId);
   expect(run.is_completed).toBe(true);

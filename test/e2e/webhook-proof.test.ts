@@ -2,19 +2,15 @@
 // captured nonce of Plivo, before and after the gateway was killed.
 
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ApiClient } from '../demo/api-client.ts';
-import { Gateway, type GatewayOptions } from '../demo/gateway.ts';
+import type { ApiClient } from '../demo/api-client.ts';
 import { inbound } from '../demo/scenario.ts';
-import { freePort } from '../fakes/free-port.ts';
 import type { HostedCall } from '../fakes/hosted/hosted-call.ts';
 import type { HostedFake } from '../fakes/hosted/hosted-fake.ts';
 import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import { plivoDialect, plivoSignature } from '../fakes/plivo/row.ts';
 import { vobizDialect } from '../fakes/vobiz/row.ts';
+import { GatewayRig } from './gateway-rig.ts';
 
 const NUMBERS = { plivo: '+14155550101', vobiz: '+912271264296' } as const;
 const CALLER = '+14155550100';
@@ -22,26 +18,17 @@ const WAIT_MS_MAX = 30_000;
 const TEST_MS_MAX = 120_000;
 type Name = keyof typeof NUMBERS;
 
-const folder = mkdtempSync(join(tmpdir(), 'patchbay-proof-'));
+const rig = new GatewayRig('proof');
 const fakes = {} as Record<Name, HostedFake>;
 const agents = {} as Record<Name, string>;
-let options: GatewayOptions;
-let gateway: Gateway;
 let api: ApiClient;
 
 beforeAll(async () => {
-  options = {
-    dataFolder: join(folder, 'data'),
-    logFile: join(folder, 'gateway.log'),
-    port: await freePort(),
-    env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
-  };
-  gateway = await Gateway.start(options);
-  api = new ApiClient(gateway.url, await gateway.firstKey());
+  api = await rig.start();
   await api.useOwnKey('Test');
   for (const name of ['plivo', 'vobiz'] as const) {
     const row = hostedRow(name);
-    fakes[name] = await row.startFake({ gatewayUrl: gateway.url, numbers: [NUMBERS[name]] });
+    fakes[name] = await row.startFake({ gatewayUrl: rig.gateway.url, numbers: [NUMBERS[name]] });
     const config = row.configuration(fakes[name].baseUrl);
     const configurationId = await api.createConfiguration(name, config, false);
     agents[name] = (await api.createWorkflow(`Agent of ${name}`, inbound.definition)).id;
@@ -53,9 +40,8 @@ beforeAll(async () => {
 }, 90_000);
 
 afterAll(async () => {
-  await gateway?.kill();
+  await rig.end();
   for (const fake of Object.values(fakes)) await fake.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const until = (test: () => unknown) =>
@@ -75,7 +61,7 @@ async function talking(name: Name): Promise<{ call: HostedCall; runId: string }>
 }
 
 async function post(path: string, form: Record<string, string>, headers: Record<string, string>) {
-  const response = await fetch(`${gateway.url}/api/v1/telephony/${path}`, {
+  const response = await fetch(`${rig.gateway.url}/api/v1/telephony/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     body: new URLSearchParams(form).toString(),
@@ -86,7 +72,7 @@ async function post(path: string, form: Record<string, string>, headers: Record<
 
 const signed = (name: Name, path: string, form: Record<string, string>) =>
   (name === 'plivo' ? plivoDialect : vobizDialect).signed(
-    `${gateway.url}/api/v1/telephony/${path}`,
+    `${rig.gateway.url}/api/v1/telephony/${path}`,
     form,
   );
 
@@ -169,7 +155,7 @@ describe('a nonce of Plivo', () => {
       expect((await post(path, ring, headers)).status).toBe(200);
       // Signed with the account's token, as only Plivo can; only its nonce is not new.
       const forged = hangUp(call);
-      const url = `${gateway.url}/api/v1/telephony/${path}`;
+      const url = `${rig.gateway.url}/api/v1/telephony/${path}`;
       const replayed = {
         ['X-Plivo-Signature-V3']: plivoSignature(plivoDialect.authToken, {
           ...{ url, form: forged, nonce },
@@ -179,8 +165,8 @@ describe('a nonce of Plivo', () => {
       expect((await post(path, forged, replayed)).status).toBe(401);
       expect((await stateOf('plivo', runId)).state).toBe('running');
 
-      await gateway.kill();
-      gateway = await Gateway.start(options);
+      await rig.kill();
+      await rig.startAgain();
       expect((await post(path, forged, replayed)).status).toBe(401);
       const inboundForm = { ...forged, ['Event']: 'StartApp', ['To']: NUMBERS.plivo };
       expect((await post(path, inboundForm, replayed)).status).toBe(401);

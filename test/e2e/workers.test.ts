@@ -1,24 +1,19 @@
 // A gateway of an API process and two call workers on the embedded database: calls on both, and each process killed
 // in turn. What a killed process does not hold goes on as if nothing had happened.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { ApiClient } from '../demo/api-client.ts';
-import { Gateway } from '../demo/gateway.ts';
+import type { ApiClient } from '../demo/api-client.ts';
 import { holdCall } from '../demo/person.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
-import { type Agents, setUp } from '../demo/two-calls.ts';
-import { freePort } from '../fakes/free-port.ts';
+import type { Agents } from '../demo/two-calls.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
-import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
+import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
+import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'patchbay-workers-'));
-const logFile = join(folder, 'gateway.log');
+const rig = new GatewayRig('workers');
 const POLL = { timeout: 60_000, interval: 200 };
 /** A dead process is looked for every half minute without that. */
 const SOON = { timeout: 20_000, interval: 200 };
@@ -29,41 +24,24 @@ const served = z.object({
   pid: z.number(),
 });
 
-let gateway: Gateway;
 let twilio: FakeTwilio;
 let api: ApiClient;
 let agents: Agents;
 
 beforeAll(async () => {
-  gateway = await Gateway.start({
-    dataFolder: join(folder, 'data'),
-    logFile,
-    port: await freePort(),
-    env: {
-      PATCHBAY_WORKERS: '2',
-      PATCHBAY_METRICS_OLD_NAMES: '1',
-      PATCHBAY_STT: 'none',
-      PATCHBAY_DRAIN_SECONDS: '1',
-      PATCHBAY_STALL_SECONDS: '5',
-      OPENAI_BASE_URL: '',
-      OPENAI_API_KEY: '',
-    },
-  });
-  twilio = await startFakeTwilio({
-    publicWebhookBase: gateway.url,
-    accountSid: ACCOUNT_SID,
-    authToken: AUTH_TOKEN,
-    numbers: [OWN_NUMBER],
+  api = await rig.start({
+    PATCHBAY_WORKERS: '2',
+    PATCHBAY_METRICS_OLD_NAMES: '1',
+    PATCHBAY_DRAIN_SECONDS: '1',
+    PATCHBAY_STALL_SECONDS: '5',
   });
   await untilServing(['1', '2', 'api'], 0);
-  api = new ApiClient(gateway.url, await gateway.firstKey());
-  agents = await setUp(api, twilio.baseUrl);
+  ({ twilio, agents } = await connectTwilio(rig, api));
 }, 180_000);
 
 afterAll(async () => {
-  await gateway?.kill();
+  await rig.end();
   await twilio?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it('shares calls out, and outlives each of its workers', async () => {
@@ -111,7 +89,7 @@ it('shares calls out, and outlives each of its workers', async () => {
 it('answers an upgrade of an unknown path', async () => {
   const status = await new Promise((resolve, reject) => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
-    const request = get(`${gateway.url}/unknown`, { headers, agent: false });
+    const request = get(`${rig.gateway.url}/unknown`, { headers, agent: false });
     request.once('response', (response) => resolve(response.resume().statusCode));
     request.once('upgrade', () => reject(new Error('upgraded')));
     request.once('error', reject);
@@ -123,9 +101,9 @@ it('kills a worker that is suspended, and stops as a whole', async () => {
   const still = pidOf('2');
   process.kill(still, 'SIGSTOP');
   await untilServing(['2'], still);
-  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  const metrics = await (await fetch(`${rig.gateway.url}/metrics`)).text();
   expect(metrics).toContain('patchbay_worker_kills_total{worker="supervisor"} 1');
-  expect(await gateway.stop()).toBe(0);
+  expect(await rig.gateway.stop()).toBe(0);
 }, 180_000);
 
 /** New connections from the kill on, until one that was made after it is answered: their statuses, 0 for a refused
@@ -154,14 +132,14 @@ async function duringRestart(call: FakeCall) {
 
 /** Silence that callers heard because audio came late, by the workers' metrics. */
 async function gapSeconds(): Promise<number> {
-  const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  const text = await (await fetch(`${rig.gateway.url}/metrics`)).text();
   const sums = text.matchAll(/^patchbay_playout_gap_seconds_sum\{.*\} (\S+)$/gm);
   return [...sums].reduce((all, [, seconds]) => all + Number(seconds), 0);
 }
 
 function ask(): Promise<number> {
   return new Promise((resolve) => {
-    const request = get(`${gateway.url}/api/v1/health`, { agent: false });
+    const request = get(`${rig.gateway.url}/api/v1/health`, { agent: false });
     request.once('response', (response) => resolve(response.resume().statusCode ?? 0));
     request.once('error', () => resolve(0));
   });
@@ -188,7 +166,7 @@ const runOf = ({ runId }: Begun) => api.run(agents.receiving.id, runId);
 
 /** Calls by worker, from the metrics of all of them. */
 async function callsOn(): Promise<Record<string, number>> {
-  const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  const text = await (await fetch(`${rig.gateway.url}/metrics`)).text();
   expect(text).toContain('patchbay_workers{worker="supervisor"} 2');
   expect(text).toContain('gateway_workers{worker="supervisor"} 2');
   const builds = text.matchAll(/^patchbay_build_info\{version="\d.*",worker="(\w+)"\} 1$/gm);
@@ -199,7 +177,7 @@ async function callsOn(): Promise<Record<string, number>> {
 
 /** By the gateway's log, the newest. */
 function pidOf(worker: string): number {
-  const lines = readFileSync(logFile, 'utf8').split('\n');
+  const lines = readFileSync(rig.logFile, 'utf8').split('\n');
   const all = lines.flatMap((line) => {
     const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
     return parsed.success && parsed.data.worker === worker ? [parsed.data.pid] : [];

@@ -3,6 +3,7 @@
 import type { Clock } from '../../../src/std/clock.ts';
 import type { FakeStatus } from '../hosted/hosted-call.ts';
 import type { Mischief } from '../hosted/hosted-fake.ts';
+import { StatusQueue } from '../hosted/webhooks.ts';
 import { MarkupCall } from '../twilio/markup-call.ts';
 import { twilioWire } from '../twilio/media-stream.ts';
 import type { Delivered, WebhookSender } from './webhooks.ts';
@@ -53,8 +54,7 @@ export class FakeSession extends MarkupCall {
   #endedAt = 0;
   #updates = 0;
   #streams = 0;
-  #held: (() => Promise<void>) | undefined;
-  #last: Promise<void> = Promise.resolve();
+  readonly #callbacks: StatusQueue;
 
   constructor(options: FakeSessionOptions) {
     const { clock, token: id, from, to, direction, sayMsPerCharacter } = options;
@@ -64,10 +64,11 @@ export class FakeSession extends MarkupCall {
     });
     this.#options = options;
     this.#createdAt = clock.now();
+    this.#callbacks = new StatusQueue(options.mischief);
   }
 
   override callbacksSettled(): Promise<void> {
-    return this.#last;
+    return this.#callbacks.settled();
   }
 
   /** As the REST interface and the status callbacks show it. */
@@ -102,19 +103,10 @@ export class FakeSession extends MarkupCall {
 
   /** Every other update is a list with one object. */
   #update(url: string): void {
-    const { sender, mischief } = this.#options;
+    const { sender } = this.#options;
     this.#updates += 1;
     const body = this.#updates % 2 === 0 ? [this.body] : this.body;
-    const deliver = async (): Promise<void> => {
-      for (let i = 0; i < (mischief.deliveries ?? 1); i++) await sender.post(url, body, {});
-    };
-    if (mischief.reorder === true && this.#held === undefined && !this.isOver) {
-      this.#held = deliver;
-      return;
-    }
-    const held = this.#held;
-    this.#held = undefined;
-    this.#last = this.#last.then(deliver).then(held);
+    this.#callbacks.send(() => sender.post(url, body, {}), this.isOver);
   }
 
   #record(status: FakeStatus): void {
@@ -126,9 +118,7 @@ export class FakeSession extends MarkupCall {
       session: { token },
       cx_trunk_id: 5,
     };
-    this.#last = this.#last.then(async () => {
-      await sender.post(detailRecordUrl, body, {});
-    });
+    this.#callbacks.sendOnce(() => sender.post(detailRecordUrl, body, {}));
   }
 
   protected override fetchDocument(url: string): Promise<Delivered> {

@@ -1,14 +1,13 @@
 // The fake Cloudonix' requests to the gateway: JSON, unsigned.
 
+import { postWebhook, type WebhookAnswer } from '../hosted/webhooks.ts';
+
 /** How long it waits for an answer. */
 const ANSWER_MS = 15_000;
 
-export interface Delivered {
+export interface Delivered extends WebhookAnswer {
   url: string;
   sent: unknown;
-  /** 0 if the gateway could not be reached. */
-  status: number;
-  body: string;
 }
 
 export class WebhookSender {
@@ -22,19 +21,13 @@ export class WebhookSender {
 
   /** Never rejects. */
   async post(url: string, sent: unknown, headers: Record<string, string>): Promise<Delivered> {
-    let delivered: Delivered;
-    try {
-      const response = await fetch(this.#reach(url), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'user-agent': 'cloudonix', ...headers },
-        body: JSON.stringify(sent),
-        redirect: 'manual',
-        signal: AbortSignal.timeout(ANSWER_MS),
-      });
-      delivered = { url, sent, status: response.status, body: await response.text() };
-    } catch (error) {
-      delivered = { url, sent, status: 0, body: String(error) };
-    }
+    const answer = await postWebhook({
+      reachUrl: this.#reach(url),
+      headers: { 'content-type': 'application/json', 'user-agent': 'cloudonix', ...headers },
+      body: JSON.stringify(sent),
+      answerMs: ANSWER_MS,
+    });
+    const delivered = { url, sent, ...answer };
     this.delivered.push(delivered);
     return delivered;
   }

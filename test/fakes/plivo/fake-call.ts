@@ -1,12 +1,13 @@
 // One phone call at the fake Plivo or Vobiz: the document that drives it, and its webhooks.
 
 import type { Clock } from '../../../src/std/clock.ts';
-import { type FakeStatus, HostedCall } from '../hosted/hosted-call.ts';
+import { DocumentCall } from '../hosted/document-call.ts';
+import type { FakeStatus } from '../hosted/hosted-call.ts';
 import type { Mischief } from '../hosted/hosted-fake.ts';
 import type { Dialect } from './dialect.ts';
 import { readDocument, type Verb } from './markup.ts';
 import { streamWire } from './stream-wire.ts';
-import type { StatusCallbacks, WebhookSender } from './webhooks.ts';
+import type { Delivered, StatusCallbacks, WebhookSender } from './webhooks.ts';
 
 export interface FakeXmlCallOptions {
   clock: Clock;
@@ -32,13 +33,11 @@ const causes: Partial<Record<FakeStatus, [string, string]>> = {
 };
 const SPEAK_MS_PER_CHARACTER = 1;
 
-export class FakeXmlCall extends HostedCall {
+export class FakeXmlCall extends DocumentCall<Verb> {
   readonly direction: 'inbound' | 'outbound';
   readonly startedAt: Date;
   readonly #options: FakeXmlCallOptions;
   readonly #callbacks: StatusCallbacks;
-  /** Grows with each document, so that a redirect stops the one before. */
-  #document = 0;
   #streams = 0;
   #wasAnswered = false;
 
@@ -74,11 +73,6 @@ export class FakeXmlCall extends HostedCall {
     super.become(status);
   }
 
-  override end(status: FakeStatus): void {
-    if (!this.isOver) this.#document += 1;
-    super.end(status);
-  }
-
   protected override announce(status: FakeStatus): void {
     const { ringUrl, hangupUrl, dialect } = this.#options;
     if (status === 'ringing' && this.isOutbound && ringUrl !== null && dialect.ringEvents) {
@@ -110,39 +104,15 @@ export class FakeXmlCall extends HostedCall {
     };
   }
 
-  /** Fetches a document and carries it out; whatever ran before is over. */
-  async follow(url: string, event: string): Promise<void> {
-    const { status, body } = await this.#options.sender.post(url, this.fields(event));
-    this.tell('document', { url, status, body });
-    if (status !== 200) {
-      this.tell('application-error', { status });
-      this.end(this.status === 'in-progress' ? 'completed' : 'failed');
-      return;
-    }
-    await this.run(body);
+  protected override fetchDocument(url: string, event: string): Promise<Delivered> {
+    return this.#options.sender.post(url, this.fields(event));
   }
 
-  /** Carries a document out, to its end or until another takes its place. */
-  async run(document: string): Promise<void> {
-    this.#document += 1;
-    const mine = this.#document;
-    this.leaveMedia();
-    let verbs: Verb[];
-    try {
-      verbs = readDocument(document);
-    } catch (error) {
-      this.tell('protocol-fault', { message: String(error) });
-      this.end('failed');
-      return;
-    }
-    for (const verb of verbs) {
-      if (this.#document !== mine) return;
-      await this.#perform(verb);
-    }
-    if (this.#document === mine) this.end('completed');
+  protected override read(document: string): Verb[] {
+    return readDocument(document);
   }
 
-  async #perform(verb: Verb): Promise<void> {
+  protected override async perform(verb: Verb): Promise<void> {
     const isRefused = verb.verb === 'Hangup' && this.status === 'ringing';
     if (!isRefused) this.become('in-progress');
     switch (verb.verb) {
@@ -150,12 +120,10 @@ export class FakeXmlCall extends HostedCall {
         this.end(isRefused ? 'busy' : 'completed');
         break;
       case 'Speak':
-        this.tell('said', { text: verb.text });
-        await this.pause(verb.text.length * SPEAK_MS_PER_CHARACTER);
+        await this.speak(verb.text, SPEAK_MS_PER_CHARACTER);
         break;
       case 'Dial':
-        this.tell('dialed', { to: verb.to, callerId: verb.callerId, ringS: verb.ringS });
-        await this.ended; // The other leg stays until the person hangs up.
+        await this.dialOut(verb);
         break;
       case 'Stream':
         await this.#connect(verb.url, verb.keepsCallAlive);

@@ -1,8 +1,8 @@
-// Telnyx' side of webhooks: JSON with a real Ed25519 signature, repeated until it is accepted; doubled and out of order
-// when a test asks for that.
+// Telnyx' side of webhooks: JSON with a real Ed25519 signature, repeated until it is accepted.
 
 import { type KeyObject, sign } from 'node:crypto';
 import type { Mischief } from '../hosted/hosted-fake.ts';
+import { postWebhook, StatusQueue } from '../hosted/webhooks.ts';
 
 /** Telnyx waits this long for an answer, */
 const ANSWER_MS = 5_000;
@@ -19,31 +19,21 @@ export interface WebhookOptions {
 /** The webhooks of one call: one after the other. */
 export class CallWebhooks {
   readonly #options: WebhookOptions;
-  #held: (() => Promise<void>) | undefined;
-  #last: Promise<void> = Promise.resolve();
+  readonly #queue: StatusQueue;
 
   constructor(options: WebhookOptions) {
     this.#options = options;
+    this.#queue = new StatusQueue(options.mischief);
   }
 
-  /** Queues one; `last` also releases one that is held back. */
+  /** Queues one; `last` also sends one that is held back. */
   send(url: string, event: Record<string, unknown>, last: boolean): void {
-    const { deliveries = 1, reorder } = this.#options.mischief;
-    const deliver = async () => {
-      for (let i = 0; i < deliveries; i++) await this.#deliver(url, event);
-    };
-    if (reorder === true && this.#held === undefined && !last) {
-      this.#held = deliver;
-      return;
-    }
-    const held = this.#held;
-    this.#held = undefined;
-    this.#last = this.#last.then(deliver).then(held);
+    this.#queue.send(() => this.#deliver(url, event), last);
   }
 
   /** Settles when all that was sent has been answered, or given up. */
   settled(): Promise<void> {
-    return this.#last;
+    return this.#queue.settled();
   }
 
   async #deliver(url: string, event: Record<string, unknown>): Promise<void> {
@@ -62,23 +52,17 @@ export class CallWebhooks {
     const text = JSON.stringify(body);
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const signature = sign(null, Buffer.from(`${timestamp}|${text}`), this.#options.privateKey);
-    try {
-      const response = await fetch(this.#options.reach(url), {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'telnyx-timestamp': timestamp,
-          'telnyx-signature-ed25519': signature.toString('base64'),
-          'user-agent': 'telnyx-webhooks',
-        },
-        body: text,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(ANSWER_MS),
-      });
-      await response.text();
-      return response.status;
-    } catch {
-      return 0; // Delivered again.
-    }
+    const { status } = await postWebhook({
+      reachUrl: this.#options.reach(url),
+      headers: {
+        'content-type': 'application/json',
+        'telnyx-timestamp': timestamp,
+        'telnyx-signature-ed25519': signature.toString('base64'),
+        'user-agent': 'telnyx-webhooks',
+      },
+      body: text,
+      answerMs: ANSWER_MS,
+    });
+    return status;
   }
 }

@@ -2,9 +2,10 @@
 
 import type { Clock } from '../../../src/std/clock.ts';
 import type { FakeStatus } from '../hosted/hosted-call.ts';
+import type { Mischief } from '../hosted/hosted-fake.ts';
 import { MarkupCall } from './markup-call.ts';
 import { twilioWire, upgradeHeaders } from './media-stream.ts';
-import { type Delivered, type Mischief, StatusCallbacks, type WebhookSender } from './webhooks.ts';
+import { type Delivered, StatusCallbacks, type WebhookSender } from './webhooks.ts';
 
 /** Where one call's news goes. */
 export interface StatusTarget {

@@ -2,36 +2,26 @@
 // sees of the gateway what Twilio would see, and nothing else. It may run in any process.
 
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import type { AccountState, Routing } from '../hosted/account-state.ts';
 import {
-  type AccountState,
-  accountState,
-  answerHeaders,
-  type Routing,
-} from '../hosted/account-state.ts';
+  FakeProvider,
+  type FakeProviderOptions,
+  type RestQuestion,
+  VERDICT_AFTER_MS,
+} from '../hosted/fake-provider.ts';
 import { FakeCall, type FakeCallOptions, type StatusTarget } from './fake-call.ts';
-import { type Account, answerRest, type FakeNumber } from './rest.ts';
-import { type Delivered, type Mischief, WebhookSender } from './webhooks.ts';
+import { type Account, answerRest, type FakeNumber, type RestAnswer } from './rest.ts';
+import { type Delivered, WebhookSender } from './webhooks.ts';
 
-export interface FakeTwilioOptions {
+export interface FakeTwilioOptions extends FakeProviderOptions {
   /** The gateway's public address, without a path. */
   publicWebhookBase: string;
   accountSid: string;
   authToken: string;
-  /** Of the REST interface; 0 for any. */
-  port?: number;
-  /** Address to listen on; default: this machine only. */
-  host?: string;
   /** Numbers of the account. A number without a URL of its own rings at the gateway's inbound route. */
   numbers?: readonly string[];
-  /** Where a public URL is really reached, if not where it says. Signatures are over the public one. */
-  reach?: (url: string) => string;
-  mischief?: Mischief;
   /** How long <Say> takes; Twilio's voice needs about 60 ms a character. */
   sayMsPerCharacter?: number;
-  clock?: Clock;
 }
 
 export interface FakeTwilio extends Routing {
@@ -51,32 +41,22 @@ export interface FakeTwilio extends Routing {
 }
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
-/** From the dial to the first ring, and from the answer to a verdict about who answered. */
-const RING_AFTER_MS = 50;
-const VERDICT_AFTER_MS = 1_500;
-const BODY_BYTES_MAX = 1024 * 1024;
 
 export async function startFakeTwilio(options: FakeTwilioOptions): Promise<FakeTwilio> {
   const fake = new Fake(options);
-  await fake.listen(options.port ?? 0);
+  await fake.listen();
   return fake;
 }
 
-class Fake implements FakeTwilio {
+class Fake extends FakeProvider<FakeCall> implements FakeTwilio {
   readonly #options: FakeTwilioOptions;
-  readonly #clock: Clock;
-  readonly #reach: (url: string) => string;
   readonly #sender: WebhookSender;
   readonly #account: Account;
-  readonly state = accountState();
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
-  #pickUp: (call: FakeCall) => void = () => undefined;
 
   constructor(options: FakeTwilioOptions) {
+    super(options);
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#reach = options.reach ?? ((url) => url);
-    this.#sender = new WebhookSender({ authToken: options.authToken, reach: this.#reach });
+    this.#sender = new WebhookSender({ authToken: options.authToken, reach: this.reach });
     this.#account = {
       state: this.state,
       sid: options.accountSid,
@@ -97,11 +77,6 @@ class Fake implements FakeTwilio {
     number.voiceUrl = 'https://another.system.invalid/voice';
   }
 
-  get baseUrl(): string {
-    const { port } = this.#server.address() as AddressInfo; // A TCP server has an address of this kind.
-    return `http://127.0.0.1:${port}`;
-  }
-
   get calls(): readonly FakeCall[] {
     return [...this.#account.calls.values()];
   }
@@ -114,32 +89,12 @@ class Fake implements FakeTwilio {
     return this.#account.numbers;
   }
 
-  listen(port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, this.#options.host ?? '127.0.0.1', resolve);
-    });
-  }
-
   placeInboundCall({ from, to }: { from: string; to: string }): Promise<FakeCall> {
     const number = this.#account.numbers.get(to) ?? this.#addNumber(to);
     const call = this.#newCall({ from, to, direction: 'inbound', statusTarget: null });
     call.become('ringing');
     void call.follow(number.voiceUrl || `${this.#options.publicWebhookBase}${INBOUND_PATH}`);
     return Promise.resolve(call);
-  }
-
-  onOutboundCall(handler: (call: FakeCall) => void): void {
-    this.#pickUp = handler;
-  }
-
-  async close(): Promise<void> {
-    for (const call of this.calls) call.end('completed');
-    await Promise.all(this.calls.map((call) => call.callbacksSettled()));
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
   }
 
   #addNumber(phoneNumber: string): FakeNumber {
@@ -157,13 +112,13 @@ class Fake implements FakeTwilio {
   #newCall(facts: Pick<FakeCallOptions, 'from' | 'to' | 'direction' | 'statusTarget'>): FakeCall {
     const call = new FakeCall({
       ...facts,
-      clock: this.#clock,
+      clock: this.clock,
       sender: this.#sender,
-      reach: this.#reach,
+      reach: this.reach,
       accountSid: this.#account.sid,
       authToken: this.#account.authToken,
       sid: `CA${randomBytes(16).toString('hex')}`,
-      mischief: this.#options.mischief ?? {},
+      mischief: this.mischief,
       sayMsPerCharacter: this.#options.sayMsPerCharacter ?? 60,
     });
     this.#account.calls.set(call.sid, call);
@@ -178,36 +133,25 @@ class Fake implements FakeTwilio {
       statusTarget: statusTarget(form),
     });
     call.tell('placed', { form: Object.fromEntries(form) });
-    void this.#ring(call, form);
+    void this.#conduct(call, form);
     return call;
   }
 
-  /** The course of an outbound call: ring, perhaps answer, perhaps listen for a machine, go on. */
-  async #ring(call: FakeCall, form: URLSearchParams): Promise<void> {
-    await this.#pause(RING_AFTER_MS);
-    call.become('initiated');
-    call.become('ringing');
+  /** The course of an outbound call: ring, perhaps answer, perhaps detect a machine, go on. */
+  async #conduct(call: FakeCall, form: URLSearchParams): Promise<void> {
     const ringS = Number(form.get('Timeout') ?? 60);
-    const unanswered = this.#clock.after(ringS * 1_000, () => call.refuse('no-answer'));
-    this.#pickUp(call);
-    const decision = await call.answerDecision;
-    unanswered.cancel();
-    if (decision !== 'in-progress') {
-      call.end(decision);
-      return;
-    }
-    call.become('in-progress');
-    this.#clock.after(Number(form.get('TimeLimit') ?? 14_400) * 1_000, () => call.end('completed'));
+    const callS = Number(form.get('TimeLimit') ?? 14_400);
+    if (!(await this.ring(call, { ringS, callS }))) return;
     if (form.has('MachineDetection')) {
       if (form.get('AsyncAmd') === 'true') void this.#verdict(call, form);
-      else await this.#pause(VERDICT_AFTER_MS);
+      else await this.pause(VERDICT_AFTER_MS);
     }
     const twiml = form.get('Twiml');
     await (twiml === null ? call.follow(form.get('Url') ?? '') : call.run(twiml));
   }
 
   async #verdict(call: FakeCall, form: URLSearchParams): Promise<void> {
-    await this.#pause(VERDICT_AFTER_MS);
+    await this.pause(VERDICT_AFTER_MS);
     const url = form.get('AsyncAmdStatusCallback');
     if (url === null || call.isOver) return;
     call.tell('answered-by', { answeredBy: call.answeredBy });
@@ -219,23 +163,8 @@ class Fake implements FakeTwilio {
     });
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(ms, resolve);
-    });
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '', 'http://fake');
-    const answer = answerRest(this.#account, {
-      method: request.method ?? '',
-      path: url.pathname,
-      query: url.searchParams,
-      authorization: request.headers.authorization ?? '',
-      body: await readBody(request),
-    });
-    response.writeHead(answer.status, answerHeaders(this.state));
-    response.end(JSON.stringify(answer.body));
+  protected override answer({ url, ...question }: RestQuestion): RestAnswer {
+    return answerRest(this.#account, { ...question, path: url.pathname, query: url.searchParams });
   }
 }
 
@@ -244,15 +173,4 @@ function statusTarget(form: URLSearchParams): StatusTarget | null {
   if (url === null) return null;
   const events = form.getAll('StatusCallbackEvent');
   return { url, events: events.length === 0 ? ['completed'] : events };
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) break;
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -3,9 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../../src/std/clock.ts';
-import { type FakeStatus, HostedCall } from '../hosted/hosted-call.ts';
+import { DocumentCall } from '../hosted/document-call.ts';
+import type { FakeStatus } from '../hosted/hosted-call.ts';
 import type { Mischief } from '../hosted/hosted-fake.ts';
-import { CallEvents, type VonageWebhooks } from './events.ts';
+import { StatusQueue } from '../hosted/webhooks.ts';
+import type { Delivered, VonageWebhooks } from './events.ts';
 import { vonageWire } from './media-wire.ts';
 
 export interface VonageCallOptions {
@@ -62,20 +64,18 @@ const document = z.array(
 type Action = z.infer<typeof document>[number];
 type Connect = Extract<Action, { action: 'connect' }>;
 
-export class VonageCall extends HostedCall {
+export class VonageCall extends DocumentCall<Action> {
   readonly conversationId = `CON-${randomUUID()}`;
   readonly createdAt: number;
   readonly #options: VonageCallOptions;
-  readonly #events: CallEvents;
-  /** Grows with each document, so that a transfer stops the one before. */
-  #document = 0;
+  readonly #events: StatusQueue;
 
   constructor(options: VonageCallOptions) {
     const { clock, from, to, direction } = options;
     super({ clock, id: randomUUID(), from, to, direction });
     this.#options = options;
     this.createdAt = clock.now();
-    this.#events = new CallEvents(options.webhooks, options.mischief);
+    this.#events = new StatusQueue(options.mischief);
   }
 
   get direction(): 'inbound' | 'outbound' {
@@ -89,11 +89,6 @@ export class VonageCall extends HostedCall {
 
   override callbacksSettled(): Promise<void> {
     return this.#events.settled();
-  }
-
-  override end(status: FakeStatus): void {
-    if (!this.isOver) this.#document += 1;
-    super.end(status);
   }
 
   protected override announce(status: FakeStatus): void {
@@ -114,47 +109,26 @@ export class VonageCall extends HostedCall {
     };
   }
 
-  /** Asks for a document and carries it out. */
-  async follow(url: string): Promise<void> {
+  protected override fetchDocument(url: string): Promise<Delivered> {
     const { from, to, conversationId } = this;
     const asked = { from, to, uuid: this.id, conversation_uuid: conversationId };
-    const { status, body } = await this.#options.webhooks.post(url, asked);
-    this.tell('document', { url, status, body });
-    if (status !== 200) {
-      this.end(this.status === 'in-progress' ? 'completed' : 'failed');
-      return;
-    }
-    await this.run(JSON.parse(body));
+    return this.#options.webhooks.post(url, asked);
   }
 
-  /** Carries a document out, to its end or until another takes its place. */
-  async run(ncco: unknown): Promise<void> {
-    this.#document += 1;
-    const mine = this.#document;
-    this.leaveMedia();
-    const read = document.safeParse(ncco);
-    if (!read.success) {
-      this.tell('protocol-fault', { message: read.error.message });
-      this.end('failed');
-      return;
-    }
-    for (const action of read.data) {
-      if (this.#document !== mine) return;
-      this.become('in-progress');
-      if (action.action === 'connect') await this.#connect(action);
-      else {
-        this.tell('said', { text: action.text });
-        await this.pause(action.text.length * TALK_MS_PER_CHARACTER);
-      }
-    }
-    if (this.#document === mine) this.end('completed');
+  protected override read(ncco: string): Action[] {
+    return document.parse(JSON.parse(ncco));
+  }
+
+  protected override async perform(action: Action): Promise<void> {
+    this.become('in-progress');
+    if (action.action === 'connect') await this.#connect(action);
+    else await this.speak(action.text, TALK_MS_PER_CHARACTER);
   }
 
   async #connect({ endpoint: [endpoint], from, timeout }: Connect): Promise<void> {
     if (endpoint.type !== 'websocket') {
       const to = endpoint.type === 'phone' ? endpoint.number : endpoint.uri;
-      this.tell('dialed', { to, callerId: from, ringS: timeout });
-      await this.ended; // The other leg stays until the person hangs up.
+      await this.dialOut({ to, callerId: from, ringS: timeout });
       return;
     }
     const { uri, 'content-type': contentType, headers } = endpoint;
@@ -171,7 +145,7 @@ export class VonageCall extends HostedCall {
   }
 
   #announce(content: Record<string, unknown>): void {
-    const { eventUrl } = this.#options;
-    if (eventUrl !== '') this.#events.send(eventUrl, content, this.isOver);
+    const { eventUrl, webhooks } = this.#options;
+    if (eventUrl !== '') this.#events.send(() => webhooks.post(eventUrl, content), this.isOver);
   }
 }

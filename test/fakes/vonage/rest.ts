@@ -149,7 +149,7 @@ function changeCall(call: VonageCall, body: string): RestAnswer {
     call.end(call.status === 'in-progress' ? 'completed' : 'canceled');
   } else {
     call.tell('redirected');
-    void call.run(wanted.destination.ncco);
+    void call.run(JSON.stringify(wanted.destination.ncco));
   }
   return done;
 }
