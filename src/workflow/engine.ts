@@ -84,6 +84,8 @@ export interface DialogueEngine {
   summarize(state: DialogueState): DialogueSummary;
   /** The lines for waits and faults, so that they can be rendered ahead. */
   waitLines(state: DialogueState): string[];
+  /** What is said after an outage, whether waits are explained or not. */
+  readonly outageLine: string;
 }
 
 export function createEngine(options: DialogueEngineOptions): DialogueEngine {
@@ -112,6 +114,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     },
     summarize: (state) => summaryOf(graph, state),
     waitLines: (state) => waitLines({ ...fixed, at: 0, state, actions: [] }),
+    outageLine: all.lineRestored,
   };
 }
 

@@ -42,11 +42,13 @@ export class WaitLines {
     });
   }
 
-  /** The conversation has begun. */
+  /** The conversation has begun. An outage is explained also where waits are not. */
   begin(): void {
     const { plan, dialogue } = this.#options;
-    if (plan.settings.filler_delay_seconds === 0) return;
-    void this.prepared.prepare(plan.engine.waitLines(dialogue().state));
+    const { engine, settings } = plan;
+    const explainsWaits = settings.filler_delay_seconds > 0;
+    const lines = explainsWaits ? engine.waitLines(dialogue().state) : [engine.outageLine];
+    void this.prepared.prepare(lines.filter((line) => line !== ''));
   }
 
   /** Something has happened that may begin or end a wait. */

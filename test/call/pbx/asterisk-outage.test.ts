@@ -15,13 +15,16 @@ let stopClock: () => void;
 /** How much faster time passes than it does: store and sockets take real time. */
 let speed = 4;
 
-beforeEach(async () => {
-  harness = await held.harness.prepare();
-  asterisk = await startAsterisk({ clock: harness.clock, app: APP });
+beforeEach(() => {
   speed = 4;
+});
+
+async function begin(settings: Record<string, unknown> = {}): Promise<void> {
+  harness = await held.harness.prepare(undefined, settings);
+  asterisk = await startAsterisk({ clock: harness.clock, app: APP });
   stopClock = pace(harness.clock, () => speed);
   await withAsterisk(harness, asterisk);
-});
+}
 
 afterEach(async () => {
   await harness.callControl.pbxLines.stop();
@@ -34,7 +37,11 @@ async function passes(ms: number): Promise<void> {
   await harness.until(() => harness.clock.monotonicMs() >= untilMs);
 }
 
-it('goes on where it was cut, after one sentence, and its log says so', async () => {
+it.each([
+  ['', 2],
+  [', also an agent that does not explain waits', 0],
+])('goes on where it was cut, after one sentence, and its log says so%s', async (_who, delayS) => {
+  await begin({ filler_delay_seconds: delayS });
   const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION });
   await harness.until(() => phone.heard.filter(isLoud).length > 25);
   await asterisk.loseNetwork();
@@ -57,6 +64,7 @@ it('goes on where it was cut, after one sentence, and its log says so', async ()
 });
 
 it('on hold for a minute is not asked whether anybody is there, and goes on', async () => {
+  await begin();
   const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION });
   await harness.until(() => phone.heard.filter(isLoud).length > 25);
   phone.hold(true);
