@@ -41,6 +41,7 @@ const asteriskConfiguration = z.object({
 const reach = z.object({ inactive: z.boolean(), inactive_reason: z.string().nullable() });
 const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
 const newKey = z.object({ id, api_key: z.string() });
+const newTool = z.object({ tool_uuid: z.string() });
 const uploads = z.object({
   items: z.tuple([z.object({ upload_url: z.string(), storage_key: z.string() })]),
 });
@@ -80,6 +81,11 @@ export class ApiClient {
     return made.id;
   }
 
+  /** Fields that are left out keep their values. */
+  async updateConfiguration(id: string, config: Record<string, unknown>): Promise<void> {
+    await this.#ask('PUT', `/organizations/telephony-configs/${id}`, { config });
+  }
+
   /** The Stasis application that the gateway has given to an Asterisk's configuration. */
   async stasisApp(configurationId: string): Promise<string> {
     const path = `/organizations/telephony-configs/${configurationId}`;
@@ -109,6 +115,20 @@ export class ApiClient {
   async configureWorkflow(workflowId: string, settings: Record<string, unknown>): Promise<void> {
     await this.#ask('PUT', `/workflow/${workflowId}`, { workflow_configurations: settings });
     await this.#ask('POST', `/workflow/${workflowId}/publish`, {});
+  }
+
+  /** The uuid by which nodes name the tool. */
+  async createTool(tool: {
+    name: string;
+    description: string;
+    definition: { type: string; config: Record<string, unknown> };
+  }): Promise<string> {
+    return newTool.parse(await this.#ask('POST', '/tools/', tool)).tool_uuid;
+  }
+
+  /** Sends digits to the far end of a call. */
+  async sendDigits(workflowId: string, runId: string, digits: string): Promise<void> {
+    await this.#ask('POST', `/workflow/${workflowId}/runs/${runId}/digits`, { digits });
   }
 
   /** The id of a recording of the library, made of a WAV file. */

@@ -111,6 +111,7 @@ export async function ask(
   const response = await fetch(`${account.url}/ari/${request.path}${search && `?${search}`}`, {
     method: request.method,
     headers: { authorization: basic(account), 'content-type': 'application/json' },
+    signal: AbortSignal.timeout(WAIT_MS_MAX),
     ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
   });
   const text = await response.text();

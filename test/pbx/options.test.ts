@@ -1,0 +1,54 @@
+// The real-PBX run's options, and the files that it writes for Asterisk.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
+import { AsteriskSide } from './asterisk-side.ts';
+import { pbxOptions } from './options.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'patchbay-pbx-'));
+const URL_OF_PBX = 'http://gw:gwsecret@127.0.0.1:8088';
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('names everything that is missing at once', () => {
+  const read = pbxOptions(['--sipp', '/nowhere/sipp', '--modes', 'carrier'], '');
+  const missing = 'missing' in read ? read.missing : [];
+  expect(missing.map((each) => /--[a-z-]+/.exec(each)?.[0])).toEqual([
+    '--ari-url',
+    '--asterisk-files',
+    '--sipp',
+    '--modes',
+  ]);
+});
+
+it('takes a user and a password from the address of the PBX', () => {
+  const args = ['--ari-url', URL_OF_PBX, '--asterisk-files', folder, '--sipp', process.execPath];
+  expect(pbxOptions([...args, '--modes', 'rtp,server'], '')).toMatchObject({
+    options: {
+      account: { url: 'http://127.0.0.1:8088', user: 'gw', password: 'gwsecret' },
+      modes: ['server', 'rtp'],
+      sip: { host: '127.0.0.1', port: 5_060 },
+    },
+  });
+});
+
+it('writes the printed files of a mode, and takes them back', async () => {
+  const asterisk = await startAsterisk();
+  const account = { url: asterisk.url, user: 'gw', password: 'gwsecret' };
+  const pbx = new AsteriskSide(account, folder);
+  const facts = { app: 'patchbay_1', gatewayUrl: 'http://127.0.0.1:8000', user: 'patchbay-run' };
+  const more = { password: 'secret-of-the-run', numbers: ['8001'], trunkPort: 5_080 };
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  // The simulated Asterisk reloads no module: the files are written before it says so.
+  await pbx.configure({ mode: 'incoming', ...facts, ...more }).catch(() => undefined);
+  expect(read('extensions.conf')).toContain('Stasis(patchbay_1,inbound,');
+  expect(read('websocket_client.conf')).toContain('ws://127.0.0.1:8000/api/v1/telephony/');
+  expect(read('ari.conf')).toContain('outbound_websocket');
+  expect(read('pjsip.conf')).toContain('contact = sip:127.0.0.1:5080');
+  await pbx.configure().catch(() => undefined);
+  expect(read('ari.conf')).not.toContain('password');
+  await asterisk.stop();
+});

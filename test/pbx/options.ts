@@ -1,0 +1,73 @@
+// Options of the real-PBX run, and what is missing for it.
+
+import { existsSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ADMIN_MODES, type AdminMode } from '../../src/cli/asterisk-files.ts';
+import type { Account } from '../fakes/asterisk/scenarios/ari-session.ts';
+
+export interface PbxOptions {
+  account: Account;
+  /** Where Asterisk's own files include files from. */
+  files: string;
+  sipp: string;
+  sip: { host: string; port: number };
+  modes: readonly AdminMode[];
+  /** Parts of names of rows; empty: all. */
+  features: readonly string[];
+  keep: boolean;
+}
+
+const SIP_PORT = 5_060;
+
+/** The options, or why there can be no run. */
+export function pbxOptions(
+  args: string[],
+  path: string,
+): { options: PbxOptions } | { missing: string[] } {
+  const { values } = parseArgs({
+    args,
+    options: {
+      'ari-url': { type: 'string', default: '' },
+      'asterisk-files': { type: 'string', default: '' },
+      sipp: { type: 'string', default: 'sipp' },
+      sip: { type: 'string', default: `127.0.0.1:${SIP_PORT}` },
+      modes: { type: 'string', default: ADMIN_MODES.join(',') },
+      features: { type: 'string', default: '' },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  const account = accountOf(values['ari-url']);
+  const files = values['asterisk-files'];
+  const sipp = programOf(values.sipp, path);
+  const modes = ADMIN_MODES.filter((mode) => values.modes.split(',').includes(mode));
+  const missing = [
+    account === undefined &&
+      'no Asterisk: --ari-url http://USER:PASSWORD@HOST:PORT, a user of ari.conf who may write',
+    !isFolder(files) &&
+      '--asterisk-files: a folder from which the files of Asterisk include those of this run (docs/asterisk.md)',
+    sipp === undefined &&
+      `no SIP client: "${values.sipp}" is no program (Debian: sip-tester); --sipp PATH`,
+    modes.length === 0 && `--modes: of ${ADMIN_MODES.join(', ')}`,
+  ].filter((each) => each !== false);
+  if (account === undefined || sipp === undefined || missing.length > 0) return { missing };
+  const [host = '', port] = values.sip.split(':');
+  const sip = { host, port: Number(port ?? SIP_PORT) };
+  const features = values.features.split(',').filter((each) => each !== '');
+  return { options: { account, files, sipp, sip, modes, features, keep: values.keep } };
+}
+
+function accountOf(url: string): Account | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { username: user, password, origin } = new URL(url);
+  return user === '' || password === '' ? undefined : { url: origin, user, password };
+}
+
+function isFolder(name: string): boolean {
+  return name !== '' && isAbsolute(name) && existsSync(name) && statSync(name).isDirectory();
+}
+
+function programOf(name: string, path: string): string | undefined {
+  const places = name.includes('/') ? [name] : path.split(delimiter).map((at) => join(at, name));
+  return places.find((place) => existsSync(place) && statSync(place).isFile());
+}

@@ -1,0 +1,82 @@
+// Rows: the caller puts the call on hold; the caller's audio cannot be opened.
+
+import { download } from '../../demo/api-client.ts';
+import { EXTENSIONS, IDLE_S, LONG_S } from '../agents.ts';
+import { CALLER, MEDIA_MODULE } from '../asterisk-side.ts';
+import { soundOf } from '../rtp-end.ts';
+import { pause, until } from '../waiting.ts';
+import { callerFrames, finish, hearTone } from './conversations.ts';
+import { check, millis, type Row, seconds } from './row.ts';
+
+/** Of the clip, before the call is put on hold. */
+const HEARD_MS = 2_000;
+const HELD_MS = (IDLE_S + 6) * 1_000;
+/** A frame or two may be lost at each cut. */
+const LOST_MS_MAX = 600;
+/** Music that got into the recording. */
+const FOREIGN_FRAMES_MAX = 5;
+
+const hold: Row = {
+  feature: 'hold and resume',
+  async run(stage) {
+    const { long } = stage.agents;
+    const caller = await stage.callIn(EXTENSIONS.long);
+    await caller.answered();
+    await hearTone(caller.rtp, 0, HEARD_MS);
+    const runId = await stage.lastRunId(long);
+    await caller.hold(true);
+    await pause(HELD_MS);
+    await caller.hold(false);
+    const wholeMs = LONG_S * 1_000 - LOST_MS_MAX;
+    const isWhole = () => caller.rtp.totalMs('tone', 0) >= wholeMs;
+    await until('the agent has said everything', LONG_S * 1_000 + 5_000, isWhole).catch(() => {
+      const heardMs = caller.rtp.totalMs('tone', 0);
+      check(false, `only ${seconds(heardMs)} of ${LONG_S} s of the agent were heard`);
+    });
+    await finish({ rtp: caller.rtp, released: (msMax) => caller.released(msMax) });
+    const run = await stage.completed(long, runId);
+    const transcript = (await download(run.transcript_url ?? '')).toString('utf8');
+    const held = /system: on hold for (\d+) s/.exec(transcript)?.[1];
+    check(Math.abs(Number(held) * 1_000 - HELD_MS) <= 1_500, `transcript: ${transcript}`);
+    const said = transcript.match(/assistant: .*/g) ?? [];
+    check(
+      said.every((line) => /A tone\.|Goodbye\./.test(line)),
+      `the agent said: ${said.join(' | ')}`,
+    );
+    const frames = callerFrames(await download(run.recording_url ?? '')).map(soundOf);
+    const foreign = frames.filter(({ sound }) => sound === 'other').length;
+    check(foreign <= FOREIGN_FRAMES_MAX, `${foreign} frames of the recording have the PBX's music`);
+    return `on hold for ${held} s, then all ${LONG_S} s of the agent`;
+  },
+};
+
+const AWAY_MS_MAX = 15_000;
+
+const away: Row = {
+  feature: 'no audio: away',
+  async run(stage) {
+    const module = MEDIA_MODULE[stage.mode];
+    await stage.pbx.unload(module);
+    try {
+      const caller = await stage.callIn(EXTENSIONS.short);
+      const calledMs = performance.now();
+      const reached = await until('the dialplan goes on at away', AWAY_MS_MAX, async () => {
+        const channels = await stage.pbx.channels();
+        const own = channels.find(({ name }) => name.startsWith(`PJSIP/${CALLER}-`));
+        return own?.dialplan.app_name === 'Congestion';
+      });
+      const ms = performance.now() - calledMs;
+      check(reached, 'away was not reached');
+      await caller.hangUp();
+      const runId = await stage.lastRunId(stage.agents.short);
+      const run = await stage.completed(stage.agents.short, runId);
+      const reason = String(run.gathered_context?.['error'] ?? '');
+      check(reason !== '', 'the run has no reason');
+      return `after ${millis(ms)}: ${reason}`;
+    } finally {
+      await stage.pbx.load(module);
+    }
+  },
+};
+
+export const holds: readonly Row[] = [hold, away];

@@ -1,0 +1,117 @@
+// Rows: transfers, cold and warm, and the music while the caller waits.
+
+import { NOBODY, transferAgent } from '../agents.ts';
+import type { RtpEnd } from '../rtp-end.ts';
+import type { Callee, Caller } from '../sip-client.ts';
+import type { Stage } from '../stage.ts';
+import { pause, until } from '../waiting.ts';
+import { check, type Row, seconds } from './row.ts';
+
+const SOUND_MS_MAX = 20_000;
+const MESSAGE_MS = 500;
+const MUSIC_MS = 1_000;
+const TONE_MS = 500;
+const END_MS_MAX = 20_000;
+
+interface Transfer {
+  caller: Caller;
+  callee: Callee;
+  agentId: string;
+  runId: string;
+}
+
+/** The caller has asked for the transfer, and the destination is connected. */
+async function transfer(stage: Stage, isWarm: boolean): Promise<Transfer> {
+  const callee = await stage.callee('answers');
+  const agent = await transferAgent(stage.api, {
+    destination: callee.number,
+    isWarm,
+    modelUrl: stage.model.baseUrl,
+  });
+  const caller = await stage.callIn(await stage.giveExtension(agent));
+  await caller.answered();
+  await heard('the greeting', caller.rtp, 0);
+  await quiet(caller.rtp);
+  const runId = await stage.lastRunId(agent);
+  caller.rtp.press('1');
+  await callee.invited(SOUND_MS_MAX);
+  return { caller, callee, agentId: agent.id, runId };
+}
+
+async function heard(what: string, rtp: RtpEnd, sinceMs: number): Promise<void> {
+  const isHeard = () => rtp.totalMs('other', sinceMs) >= MESSAGE_MS / 2;
+  await until(`${what} is heard`, SOUND_MS_MAX, isHeard);
+}
+
+async function quiet({ heard: frames }: RtpEnd): Promise<void> {
+  await until('the agent has finished', SOUND_MS_MAX, () => {
+    const last = frames.findLast(({ sound }) => sound !== 'silence');
+    return last !== undefined && last.atMs < performance.now() - 500;
+  });
+}
+
+/** Each of the two hears the other. */
+async function connected({ caller, callee }: Transfer): Promise<void> {
+  for (const [from, to] of [
+    [caller, callee],
+    [callee, caller],
+  ] as const) {
+    const sinceMs = performance.now();
+    from.rtp.play(true);
+    const isHeard = () => to.rtp.totalMs('tone', sinceMs) >= TONE_MS;
+    await until('the two are connected', SOUND_MS_MAX, isHeard);
+    from.rtp.play(false);
+  }
+}
+
+/** The destination hangs up: nobody is left behind. */
+async function over(stage: Stage, { caller, callee, agentId, runId }: Transfer): Promise<void> {
+  await callee.hangUp();
+  await caller.released(END_MS_MAX);
+  const run = await stage.completed({ id: agentId, uuid: '' }, runId);
+  check(run.disposition === 'transfer_call', `its disposition is ${run.disposition}`);
+}
+
+const cold: Row = {
+  feature: 'transfer, cold',
+  async run(stage) {
+    const both = await transfer(stage, false);
+    await connected(both);
+    await over(stage, both);
+    return 'caller and destination connected';
+  },
+};
+
+const warm: Row = {
+  feature: 'transfer, warm',
+  async run(stage) {
+    const both = await transfer(stage, true);
+    await heard('the message', both.callee.rtp, 0);
+    await quiet(both.callee.rtp);
+    both.callee.rtp.press('1');
+    await connected(both);
+    await over(stage, both);
+    return 'message, key, caller and destination connected';
+  },
+};
+
+const music: Row = {
+  feature: 'music on hold, transfer refused',
+  async run(stage) {
+    const both = await transfer(stage, true);
+    const { caller, callee } = both;
+    const waitsMs = performance.now();
+    await heard('the message', callee.rtp, 0);
+    const isMusic = () => caller.rtp.totalMs('other', waitsMs) >= MUSIC_MS;
+    await until('the caller hears music', SOUND_MS_MAX, isMusic);
+    callee.rtp.press('*');
+    await callee.released(END_MS_MAX);
+    const backMs = performance.now() + MESSAGE_MS;
+    await pause(MESSAGE_MS);
+    await heard(NOBODY, caller.rtp, backMs);
+    const first = caller.rtp.firstMs('other', waitsMs) ?? waitsMs;
+    return `music after ${seconds(first - waitsMs)}, then the agent again`;
+  },
+};
+
+export const transfers: readonly Row[] = [cold, warm, music];
