@@ -24,6 +24,8 @@ describe('the description of a service', () => {
   it.each([
     ['a header of the connection itself', { headers: { host: 'other' } }],
     ['a header that is none', { headers: { 'a b': 'c' } }],
+    ['a header with a line break', { headers: { 'x-a': 'b\r\nc: d' } }],
+    ['a header with a typographic quote', { headers: { 'x-a': '“b”' } }],
     ['an unknown field', { script: 'x' }],
     ['a path that is code', { results: [{ when: [{ path: 'a' }], is: 'final', text: 'a[0]()' }] }],
     ['too many messages', { open: Array.from({ length: 9 }, () => ({})) }],
@@ -92,6 +94,17 @@ describe('the description of a service', () => {
     const body = { text: '{text}' };
     const request = { body, audio: { in: 'body', format: 's16@16000' } };
     expect(requestVoiceDescription.safeParse(request).success).toBe(true);
+  });
+});
+
+describe('the description of a voice by requests', () => {
+  it.each(['json', 'events'] as const)('says where in the %s its audio is', (place) => {
+    const audio = { in: place, format: 's16@16000' };
+    const body = { text: '{text}' };
+    const { error } = requestVoiceDescription.safeParse({ body, audio });
+    expect(error?.issues).toMatchObject([{ path: ['audio', 'path'] }]);
+    const whole = { body, audio: { ...audio, path: 'data.audio' } };
+    expect(requestVoiceDescription.safeParse(whole).success).toBe(true);
   });
 });
 

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { secretPlaceIn } from './description-secrets.ts';
 import { serviceAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 /** Names and special words; services take about a hundred. */
 const KEYTERMS_MAX = 100;
 const QUERY_MAX = 50;

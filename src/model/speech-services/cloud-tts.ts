@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
-const apiKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const language = z.string().min(2).max(35).optional().describe('BCP 47, such as en or de.');
 
 const baseUrl = serviceAddress(/^https?$/);
@@ -11,7 +11,7 @@ const baseUrl = serviceAddress(/^https?$/);
 const elevenlabs = z
   .object({
     provider: z.literal('elevenlabs'),
-    api_key: apiKey,
+    api_key: secretKey,
     voice: z
       .string()
       .min(1)
@@ -39,7 +39,7 @@ const elevenlabs = z
 const cartesia = z
   .object({
     provider: z.literal('cartesia'),
-    api_key: apiKey,
+    api_key: secretKey,
     model: z
       .string()
       .min(1)
@@ -63,7 +63,7 @@ const cartesia = z
 const deepgram = z
   .object({
     provider: z.literal('deepgram'),
-    api_key: apiKey,
+    api_key: secretKey,
     voice: z
       .string()
       .min(1)

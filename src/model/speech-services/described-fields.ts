@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { describedAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
-export const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 export const socketUrl = describedAddress(/^wss?$/);
 export const language = z.string().trim().min(1).max(35).describe('As the service names it.');
 

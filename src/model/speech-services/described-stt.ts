@@ -2,9 +2,10 @@
 // names of fields and their defaults are those of the reference.
 
 import { z } from 'zod';
-import { about, language, named, ownKeys, secretKey, socketUrl } from './described-fields.ts';
+import { about, language, named, ownKeys, socketUrl } from './described-fields.ts';
 import { recognizerDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
 const keyterms = z
   .array(z.string().trim().min(1).max(100))

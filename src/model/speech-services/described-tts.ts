@@ -2,9 +2,10 @@
 // fields and their defaults are those of the reference.
 
 import { z } from 'zod';
-import { about, language, named, ownKeys, secretKey, socketUrl } from './described-fields.ts';
+import { about, language, named, ownKeys, socketUrl } from './described-fields.ts';
 import { requestVoiceDescription, voiceDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
 const httpUrl = describedAddress(/^https?$/);
 const speedOf = (min: number, max: number) => z.number().min(min).max(max).optional();

@@ -58,7 +58,12 @@ const names = <Value extends z.ZodType>(value: Value) =>
     .record(z.string().min(1).max(100), value)
     .refine((all) => Object.keys(all).length <= NAMES_MAX, `At most ${NAMES_MAX}.`);
 const query = names(template);
-const headers = names(z.string().max(4_000)).refine(
+/** What a header carries. Source: RFC 9110 §5.5, without obs-text. */
+const headerValue = z
+  .string()
+  .max(4_000)
+  .regex(/^[\t\x20-\x7e]*$/, 'A header has printable ASCII characters only.');
+const headers = names(headerValue).refine(
   (all) => Object.keys(all).every((name) => /^[\w-]+$/.test(name) && !OWN_HEADER.test(name)),
   'A header that the connection sets itself, or no header.',
 );
@@ -194,7 +199,7 @@ export const voiceDescription = z
     done: z.strictObject({ when, per: z.enum(['utterance', 'text']) }),
     cancel: messages.default([]),
     cancelled: when.optional().describe('What confirms a cancel: audio before it is dropped.'),
-    context: path.optional().describe('Where messages have {context}.'),
+    context: path.optional().describe('Where messages have {context}. Binary audio has none.'),
     audio: z
       .strictObject({ when: when.optional(), path, encoding: encoding.default('base64') })
       .optional()
@@ -230,15 +235,18 @@ export const requestVoiceDescription = z
     audio: z.strictObject({
       in: z.enum(['body', 'json', 'events']).describe('events: JSON behind `data:`.'),
       format: speechFormat.describe('Of samples without a WAV header.'),
-      path: path.optional(),
+      path: path.optional().describe('Of json and events.'),
       encoding: encoding.default('base64'),
       skip: when.optional(),
     }),
     errors: z.array(reportedError).max(READINGS_MAX).default([]),
   })
-  .superRefine(({ path, query, headers, body }, context) =>
-    refuseSecrets({ path, query, headers, body }, context),
-  )
+  .superRefine(({ path, query, headers, body, audio }, context) => {
+    refuseSecrets({ path, query, headers, body }, context);
+    if (audio.in === 'body' || audio.path !== undefined) return;
+    const message = `where the audio is in the ${audio.in === 'json' ? 'answer' : 'events'}`;
+    context.addIssue({ code: 'custom', path: ['audio', 'path'], message });
+  })
   .describe('A voice whose sentences are HTTP requests.');
 export type RequestVoiceDescription = z.output<typeof requestVoiceDescription>;
 

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the server names it.');
 
 const vosk = z

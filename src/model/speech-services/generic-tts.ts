@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
 const language = z.string().trim().min(1).max(35).describe('BCP 47, or as the server names it.');
 const voice = z.string().trim().min(1).max(200);
@@ -27,7 +28,6 @@ const wyoming = z
 
 export type WyomingTtsSettings = z.output<typeof wyoming>;
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ secret: true });
 const httpUrl = serviceAddress(/^https?$/);
 const model = z.string().trim().min(1).max(200).meta({ allow_custom_input: true });
 const speed = z.number().min(0.25).max(4).optional();

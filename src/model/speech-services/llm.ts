@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';
+import { secretKey } from './service-key.ts';
 
 export const OPENAI_URL = 'https://api.openai.com/v1';
 /** Answers without reasoning, and is not announced to end (retirements.ts). */
@@ -12,11 +13,11 @@ export const OPENAI_MODEL = 'gpt-5.4-mini';
 const NAME_CHARACTERS_MAX = 200;
 const EXTRA_CHARACTERS_MAX = 16_000;
 
-const secretKey = z.string().trim().min(1).max(4_096).meta({ title: 'API key', secret: true });
+const titledKey = secretKey.meta({ title: 'API key', secret: true });
 
-const apiKey = secretKey.describe('The key to the service.');
+const apiKey = titledKey.describe('The key to the service.');
 
-const optionalKey = secretKey
+const optionalKey = titledKey
   .optional()
   .describe('Sent as a Bearer token, if the server wants one.');
 

@@ -50,6 +50,10 @@ export function storableService(
   const first = ([key = '']: readonly string[]): string => key;
   const checked = checkedService(ROWS[job], withOneKey(service, first));
   if ('problem' in checked) return checked;
+  for (const key of Array.isArray(keys) ? keys.slice(1) : []) {
+    const other = checkedService(ROWS[job], { ...service, api_key: key });
+    if ('problem' in other) return other;
+  }
   const { provider } = service;
   const known = isObject(checked.settings) ? withoutNulls(checked.settings) : {};
   return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };

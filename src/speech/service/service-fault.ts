@@ -121,11 +121,15 @@ export function faultKindOfClose(code: number): FaultKind {
   return 'network';
 }
 
+/** Codes of Node.js and undici for a header or an address that cannot be sent. */
+const NOT_SENT = /^(ERR_INVALID_|ERR_UNESCAPED_|UND_ERR_INVALID_ARG$)/;
+
 /** The kind of an error that a connection attempt or a request ended with. */
 export function faultKindOfError(error: unknown): FaultKind {
   if (error instanceof ServiceFault) return error.kind;
   if (codeOf(error) === 'OUTSIDE_FORBIDDEN') return 'request';
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (NOT_SENT.test(code)) return 'request';
   if (/TIMEOUT|TIMEDOUT/.test(code)) return 'timeout';
   if (code.startsWith('HPE_') || code.startsWith('WS_ERR_')) return 'protocol';
   return 'network';

@@ -158,7 +158,6 @@ export class VendorSocket {
       // The rule is about addresses; vocabularies in the query are long.
       egress.check((URL.parse(url)?.origin ?? '').replace(/^ws/, 'http'));
       ready = mayBeWarm ? warm?.take(url) : undefined;
-      const opened = ready ?? warm?.connect(url);
       socket = new WebSocket(url, {
         headers: headers ?? {},
         maxPayload: receiveLimitsOf(this.#options.job).messageBytesMax,
@@ -167,9 +166,13 @@ export class VendorSocket {
         skipUTF8Validation: true,
         followRedirects: false,
         lookup: egress.lookup,
-        ...(opened !== undefined && { createConnection: (): Duplex => opened }),
+        // Called after the headers were checked: opened before, a connection would leak at an error.
+        ...(warm !== undefined && {
+          createConnection: (): Duplex => ready ?? warm.connect(url),
+        }),
       });
     } catch (error) {
+      ready?.destroy();
       clock.after(0, () => this.#failed(error));
       return;
     }

@@ -21,6 +21,8 @@ export interface SocketService {
   connected(): Promise<ServiceConnection>;
   /** How many TCP connections were accepted. */
   accepted(): number;
+  /** How many of them are open. */
+  open(): Promise<number>;
   /** The next upgrade breaks its connection. */
   resetNext(): void;
   close(): Promise<void>;
@@ -106,6 +108,10 @@ export async function startSocketService(
       return new Promise((resolve) => waiting.push(resolve));
     },
     accepted: () => accepted,
+    open: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+      }),
     resetNext: () => {
       resets += 1;
     },

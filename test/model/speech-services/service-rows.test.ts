@@ -29,11 +29,31 @@ describe('a service as it is stored', () => {
     ['no keys', []],
     ['an empty key', ['a', '']],
     ['no text', [1]],
+    ['a key with a line break', ['a', 'sk-a\nb']],
     ['33 keys', Array.from({ length: 33 }, (_, nth) => `key-${nth}`)],
   ])('is refused with a list of %s', (_what, keys) => {
     expect(storableService('llm', { provider: 'openai', api_key: keys })).toEqual({
       problem: expect.stringMatching(/^api_key: /),
     });
+  });
+
+  it.each([
+    ['typographic quotes', '“sk-abcdef”'],
+    ['a line break', 'sk-abc\ndef'],
+    ['an invisible space', 'sk-abc\u200bdef'],
+    ['a space', 'sk-abc def'],
+  ])('is refused with a key that has %s, which no header carries', (_what, key) => {
+    const fallible = [
+      storableService('llm', { provider: 'anthropic', api_key: key }),
+      storableService('stt', { provider: 'deepgram', api_key: key }),
+      storableService('tts', { provider: 'elevenlabs', api_key: key, voice: 'v' }),
+      storableService('tts', { provider: 'lmnt', api_key: key }),
+    ];
+    for (const refused of fallible) {
+      expect(refused).toEqual({ problem: expect.stringMatching(/^api_key: .*copy the key again/) });
+    }
+    const pasted = storableService('stt', { provider: 'deepgram', api_key: ' sk-abc\n' });
+    expect(pasted).toMatchObject({ service: { api_key: 'sk-abc' } });
   });
 
   it('is refused under a name of another job', () => {

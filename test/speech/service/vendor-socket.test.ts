@@ -165,6 +165,21 @@ describe('a service connection', () => {
     expect(faults).toMatchObject([{ kind: 'request' }]);
   });
 
+  it('opens no connection for a header that cannot be sent, and reports it', async () => {
+    const acme = await service();
+    const warm = new WarmConnections({ clock: new FakeClock(), egress: createEgress() });
+    opened.push(warm);
+    const headers = { authorization: 'Token a\nb' };
+    const { faults, clock } = open(acme.url, { warm, headers });
+    expect(faults).toEqual([]);
+    clock.advance(0);
+    expect(faults).toMatchObject([{ kind: 'request', isPermanent: true }]);
+    // Nothing listens to the errors of a connection without a socket: a refused one would end the process.
+    const { socket } = open(acme.url, { warm });
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    expect(acme.accepted()).toBe(1);
+  });
+
   it('sends keepalives only in pauses', async () => {
     const acme = await service();
     const { clock, socket } = open(acme.url, {
@@ -283,6 +298,17 @@ describe('connections opened ahead', () => {
     const { faults } = open(acme.url, { warm });
     await vi.waitFor(() => expect(faults.map(({ kind }) => kind)).toEqual(['auth']));
     expect(acme.accepted()).toBe(1);
+  });
+
+  it('are closed by a header that cannot be sent', async () => {
+    const acme = await service();
+    const { warm } = warmUp();
+    warm.prepare(acme.url);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    const { faults, clock } = open(acme.url, { warm, headers: { authorization: 'Token “a”' } });
+    clock.advance(0);
+    expect(faults).toMatchObject([{ kind: 'request' }]);
+    await vi.waitFor(async () => expect(await acme.open()).toBe(0));
   });
 
   it('close when they are not used for 30 s', async () => {
