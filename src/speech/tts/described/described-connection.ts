@@ -1,5 +1,6 @@
 // One websocket of a voice that is described as data: one utterance at a time. After a cancel it serves the next one at
-// once where messages have a context, after the service's confirmation where it has one, and is closed otherwise.
+// once where each message with audio has a context, after the service's confirmation where it has one, and is closed
+// otherwise.
 
 import type {
   DescriptionValues,
@@ -131,13 +132,15 @@ export class DescribedConnection implements PooledConnection {
     active.utterance.cancel();
     if (this.#active !== active) return;
     const { clock, description } = this.#options;
-    const { cancel, cancelled, context } = description;
+    const { cancel, cancelled, context, audio } = description;
+    // Binary messages have no context: those of this utterance would be taken for the next one's.
+    const isTagged = context !== undefined && audio !== undefined;
     this.#active = undefined;
     const isStalled = clock.monotonicMs() - active.activeAt > STALLED_MS;
     if (!active.hasText || (description.done.per === 'text' && active.texts === 0)) {
       if (active.hasText) this.#send(active, description.after);
       this.#options.listener.onIdle();
-    } else if (isStalled || (cancelled === undefined && context === undefined)) {
+    } else if (isStalled || (cancelled === undefined && !isTagged)) {
       this.#giveUp();
     } else {
       this.#send(active, cancel);
