@@ -64,6 +64,7 @@ export class FlitePool {
   readonly #renderings = new Map<string, Rendering>();
   readonly #threads: Thread[] = [];
   #lastId = 0;
+  #isClosed = false;
 
   constructor(options: FlitePoolOptions) {
     this.#options = options;
@@ -72,6 +73,7 @@ export class FlitePool {
 
   /** Rejects with TTS_*, or with the signal's reason. */
   async speak(what: { text: string; voice: string }, limits: SpeakLimits): Promise<CachedSpeech> {
+    if (this.#isClosed) throw closedFault();
     const { deadlineMs, signal } = limits;
     const rendering = this.#renderingOf(what, limits);
     const { request, speech } = openRequest();
@@ -95,7 +97,8 @@ export class FlitePool {
   }
 
   async close(): Promise<void> {
-    const error = new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
+    this.#isClosed = true;
+    const error = closedFault();
     this.#rejectAll(error);
     await Promise.all(this.#threads.map((thread) => thread.close(error)));
   }
@@ -108,6 +111,7 @@ export class FlitePool {
   }
 
   #next(): void {
+    if (this.#isClosed) return;
     if (this.#threads.every((thread) => thread.state === 'dead')) {
       this.#rejectAll(new GatewayError('TTS_UNAVAILABLE', { reason: 'its workers keep dying' }));
       return;
@@ -174,12 +178,17 @@ export class FlitePool {
       throw new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
     }
     const message = { id: ++this.#lastId, text, voice };
-    const workMsMax = Math.max(limits.deadlineMs, WORK_MS_MAX);
+    // A line that is rendered ahead may wait for long, but takes no longer than others once it is begun.
+    const workMsMax = isAhead ? WORK_MS_MAX : Math.max(limits.deadlineMs, WORK_MS_MAX);
     const rendering = { message, key, workMsMax, requests: new Set<Request>() };
     this.#renderings.set(key, rendering);
     queue.push(rendering);
     return rendering;
   }
+}
+
+function closedFault(): GatewayError {
+  return new GatewayError('TTS_UNAVAILABLE', { reason: 'it is closed' });
 }
 
 function openRequest(): { request: Request; speech: Promise<CachedSpeech> } {

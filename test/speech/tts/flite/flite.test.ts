@@ -161,6 +161,19 @@ describe('flite, when its threads fail', () => {
     expect(clock.timers).toBe(0);
   });
 
+  it('replaces a thread that hangs at a line rendered ahead after eight seconds as well', async () => {
+    await open();
+    const ahead = synthesize(speech, 'hang', { isAhead: true }).catch(codeOf);
+    await settle();
+    clock.advance(7_000);
+    const next = synthesize(speech, 'next');
+    await settle();
+    clock.advance(1_000);
+    expect(await ahead).toBe('TTS_FAILED');
+    expect((await next).samples).toBe(800);
+    expect(clock.timers).toBe(0);
+  });
+
   it('starts a second thread while a sentence waits, and only then', async () => {
     await open(2);
     // The thread that has spoken before counts on.
@@ -257,5 +270,12 @@ describe('flite, when its threads fail', () => {
     const codes = Promise.all(outcomes.map((each) => each.catch(codeOf)));
     await speech.close();
     expect(await codes).toEqual(['TTS_UNAVAILABLE', 'TTS_UNAVAILABLE']);
+  });
+
+  it('takes no sentence and starts no thread after it was closed', async () => {
+    await open();
+    await speech.close();
+    await expect(synthesize(speech, 'late').catch(codeOf)).resolves.toBe('TTS_UNAVAILABLE');
+    expect(clock.timers).toBe(0);
   });
 });
