@@ -16,11 +16,9 @@ import {
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import type { StoreHandle } from '../store/open.ts';
+import { bindWhenFree } from './listen-port.ts';
 import { startWatchdog } from './watchdog.ts';
 
-/** The processes of a gateway that was killed have the port for some tenths of a second more. */
-const PORT_MS_MAX = 10_000;
-const PORT_RETRY_MS = 100;
 /** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
 
@@ -86,17 +84,8 @@ async function openListener({ host, port }: Config, log: Log): Promise<ListenHan
   const alive = new MessageChannel().port1; // Timers keep no process alive.
   alive.ref();
   try {
-    return await bindWithin(PORT_MS_MAX, () => bindListenHandle(host, port), log);
+    return await bindWhenFree({ host, port }, bindListenHandle, { clock, log });
   } finally {
     alive.close();
-  }
-}
-
-async function bindWithin<T>(ms: number, bind: () => T | undefined, log: Log) {
-  for (let waitedMs = 0; ; waitedMs += PORT_RETRY_MS) {
-    const handle = bind();
-    if (handle !== undefined || waitedMs >= ms) return handle;
-    if (waitedMs === 0) log.warn('the port is in use, or cannot be bound: waiting');
-    await new Promise<void>((resolve) => clock.after(PORT_RETRY_MS, resolve));
   }
 }

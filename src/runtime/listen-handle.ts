@@ -16,10 +16,11 @@ export interface ListenHandle {
 /** A connection over loopback. */
 const PROOF_MS_MAX = 2_000;
 
-/** Undefined if this Node cannot do it, if the host is a name, or if the address cannot be bound, such as one in use: a
- *  process that binds by itself reports the reason. No connection is accepted, and the port is closed, before a process
- *  listens on it. */
-export function bindListenHandle(host: string, port: number): ListenHandle | undefined {
+/** `in-use` passes when the process that has the address ends. Undefined if this Node cannot do it, if the host is a
+ *  name, or if the address cannot be bound, such as one of another machine or one without the right to it: a process that
+ *  binds by itself reports the reason. No connection is accepted, and the port is closed, before a process listens on
+ *  it. */
+export function bindListenHandle(host: string, port: number): ListenHandle | 'in-use' | undefined {
   const create: unknown = Reflect.get(net, '_createServerHandle');
   const family = isIP(host);
   if (typeof create !== 'function' || family === 0) return undefined;
@@ -27,10 +28,10 @@ export function bindListenHandle(host: string, port: number): ListenHandle | und
   if (!isListenHandle(handle)) return undefined; // The number of an error.
   if (isBoundTo(handle, port)) return handle;
   handle.close();
-  return undefined;
+  return 'in-use';
 }
 
-/** libuv reports an address in use at `listen`, in this process alone. In another one, the kernel would give the
+/** libuv reports an address in use, and no other error, at `listen`, in this process alone. In another one, the kernel would give the
  *  unbound socket a random port on all addresses. */
 function isBoundTo(handle: ListenHandle, port: number): boolean {
   const bound: { port?: number } = {};
@@ -61,7 +62,7 @@ export async function selfTestListenHandle(clock: Clock): Promise<Fault> {
   const server = createServer((socket) => socket.destroy());
   try {
     const handle = bindListenHandle('127.0.0.1', 0);
-    if (handle === undefined) return 'no handle can be bound apart from its server';
+    if (!isListenHandle(handle)) return 'no handle can be bound apart from its server';
     await withDeadline(clock, PROOF_MS_MAX, 'accept on a bound handle', accepts(server, handle));
     return undefined;
   } catch (error) {

@@ -29,7 +29,7 @@ describe('a socket that is bound apart from its server', () => {
     const port = await freePort();
     const handle = bindListenHandle('127.0.0.1', port);
     expect(isListenHandle(handle)).toBe(true);
-    if (handle === undefined) return;
+    if (!isListenHandle(handle)) return;
     const url = `http://127.0.0.1:${port}/`;
     await expect(fetch(url)).rejects.toThrow();
     await listenOn(server(), handle);
@@ -40,13 +40,17 @@ describe('a socket that is bound apart from its server', () => {
     const port = await freePort();
     const other = server();
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
-    expect(bindListenHandle('127.0.0.1', port)).toBeUndefined();
+    expect(bindListenHandle('127.0.0.1', port)).toBe('in-use');
     await new Promise((resolve) => other.close(resolve));
     const handle = bindListenHandle('127.0.0.1', port);
-    if (handle === undefined) throw new Error('not bound');
+    if (!isListenHandle(handle)) throw new Error('not bound');
     const own = server();
     await listenOn(own, handle);
     expect(own.address()).toMatchObject({ address: '127.0.0.1', port });
+  });
+
+  it('is none for an address of another machine, which does not become free', async () => {
+    expect(bindListenHandle('192.0.2.1', await freePort())).toBeUndefined();
   });
 
   it('is none for a host name, which the server resolves by itself', () => {
