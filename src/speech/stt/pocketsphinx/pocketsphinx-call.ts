@@ -130,13 +130,17 @@ export class SphinxCall implements Recognizer {
     }
     this.expect(this.#expectation);
     if (this.#audio.open) this.#line.post({ kind: 'start', id: this.#line.id });
-    for (const { sinceMs } of unanswered) this.#answer('', 0, 'STT_FAILED', sinceMs);
+    for (const { sinceMs } of unanswered) {
+      if (this.#over) return; // The listener has closed it.
+      this.#answer('', 0, 'STT_FAILED', sinceMs);
+    }
   }
 
   /** Words that are awaited for too long are given up; the others come later. */
   check(): void {
     const { clock } = this.#line;
     for (const utterance of this.#awaited) {
+      if (this.#over) return; // The listener has closed it.
       if (utterance.isGivenUp) continue;
       if (clock.monotonicMs() - utterance.sinceMs >= FINAL_MS_MAX) this.#giveUp(utterance);
       else this.#listener.onDelayed?.(DELAY_MS);
@@ -158,6 +162,7 @@ export class SphinxCall implements Recognizer {
   }
 
   fail(error: GatewayError): void {
+    if (this.#over) return;
     this.#end();
     serviceSeconds.observe({ kind: 'stt', service: 'pocketsphinx', result: error.code }, 0);
     this.#listener.onError(error);

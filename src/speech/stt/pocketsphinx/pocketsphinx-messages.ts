@@ -1,4 +1,4 @@
-// What the gateway and a thread of PocketSphinx say to each other. Messages are handled in order.
+// Messages between the gateway and a thread of PocketSphinx, in both directions. They are handled in order.
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { GrammarWarning } from './jsgf.ts';

@@ -6,6 +6,9 @@ import { HANDLED } from './pocketsphinx-messages.ts';
 
 /** A thread with work that handles no message for this long hangs: the longest decoding takes a second. */
 const STUCK_MS = 3_000;
+/** Until its first message is handled: before, the thread reads the model and the dictionary, which takes a second, and
+ *  many of them on a machine that is busy with other starts. */
+const LOADING_MS_MAX = 20_000;
 /** Interval at which the watchdog examines a thread with work and reports the delay to the thread's calls. */
 const CHECK_MS = 250;
 
@@ -13,24 +16,27 @@ const CHECK_MS = 250;
 export function watchThread(options: {
   clock: Clock;
   counts: Int32Array;
-  calls: ReadonlyMap<number, SphinxCall>;
+  calls: ReadonlyMap<number, Pick<SphinxCall, 'waits' | 'check'>>;
   onStuck: () => void;
 }) {
   const { clock, counts, calls, onStuck } = options;
   let timer: Timer | undefined;
   let handled = 0;
   let movedMs = 0;
+  let isClosed = false;
 
   const isAwaited = () => [...calls.values()].some((call) => call.waits);
 
+  /** Calls may begin and end in `call.check`, and the watch may be closed there. */
   function check(): void {
-    timer = undefined;
     const nowHandled = Atomics.load(counts, HANDLED);
     if (nowHandled !== handled) movedMs = clock.monotonicMs();
     handled = nowHandled;
     for (const call of [...calls.values()]) call.check();
-    if (!isAwaited()) return;
-    if (clock.monotonicMs() - movedMs >= STUCK_MS) {
+    timer?.cancel();
+    timer = undefined;
+    if (isClosed || !isAwaited()) return;
+    if (clock.monotonicMs() - movedMs >= (handled === 0 ? LOADING_MS_MAX : STUCK_MS)) {
       movedMs = clock.monotonicMs();
       onStuck();
     }
@@ -40,7 +46,7 @@ export function watchThread(options: {
   return {
     /** Words are awaited from here on. */
     start(): void {
-      if (timer !== undefined) return;
+      if (timer !== undefined || isClosed) return;
       movedMs = clock.monotonicMs();
       timer = clock.after(CHECK_MS, check);
     },
@@ -55,6 +61,7 @@ export function watchThread(options: {
       movedMs = clock.monotonicMs();
     },
     close(): void {
+      isClosed = true;
       timer?.cancel();
       timer = undefined;
     },

@@ -257,6 +257,9 @@ describe('pocketsphinx, when its threads fail', () => {
 
   it('replaces a thread that handles nothing for three seconds', async () => {
     await open();
+    const first = call('ok'); // Before its first message a thread may take longer.
+    utter(first.recognizer, sound);
+    await first.final();
     const bad = call('hang');
     utter(bad.recognizer, sound);
     await settle();
@@ -303,6 +306,43 @@ describe('pocketsphinx, when its threads fail', () => {
     utter(queue.recognizer, sound);
     expect((await queue.final(3)).text).toBe('queue2');
   });
+
+  it.each(['late', 'die'])(
+    'reports nothing to a call that its listener has closed: %s',
+    async (end) => {
+      await open();
+      if (stt === undefined) expect.unreachable();
+      const finals: string[] = [];
+      const expectation = { ...OPEN_SPEECH, phrases: ['late'] };
+      const recognizer = stt.open(expectation, {
+        onPartial: () => undefined,
+        onFinal({ text }) {
+          finals.push(text);
+          recognizer.close();
+        },
+        onDelayed: () => finals.push('delayed'),
+        onError: () => finals.push('error'),
+      });
+      utter(recognizer, sound);
+      utter(recognizer, sound);
+      finals.length = 0; // The second waited for the first.
+      const other = call(end);
+      utter(other.recognizer, sound);
+      if (end === 'die') {
+        await other.final();
+      } else {
+        const busy = call('ok');
+        for (let passed = 250; passed < 8_000; passed += 250) {
+          utter(busy.recognizer, sound);
+          await busy.final(passed / 250);
+          clock.advance(250);
+        }
+        finals.length = 0;
+        clock.advance(250);
+      }
+      expect(finals).toEqual(['']);
+    },
+  );
 
   it('says STT_UNAVAILABLE while threads die again and again, and is back a minute later', async () => {
     await open();
