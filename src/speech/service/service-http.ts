@@ -1,9 +1,10 @@
 // HTTP requests to a speech service: connections that are kept between requests, deadlines, limits, and faults
 // classified as those of websockets. One request and no retry: the fallback decides that. A kept connection that the
-// service has left is replaced by a fresh one: the service did not answer on it.
+// service has closed is replaced by a fresh one: the service did not answer on it.
 
 import { Agent, type buildConnector, type Dispatcher, errors } from 'undici';
 import { serviceFaults } from '../../metrics/metrics.ts';
+import { ByteParts } from '../../std/byte-parts.ts';
 import type { Clock } from '../../std/clock.ts';
 import {
   faultKindOfError,
@@ -184,14 +185,12 @@ export class ServiceHttp {
       headers: response.headers,
       body,
       bytes: async (bytesMax) => {
-        const parts: Buffer[] = [];
-        let bytes = 0;
+        const parts = new ByteParts();
         for await (const part of body) {
-          bytes += part.length;
-          if (bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
           parts.push(part);
+          if (parts.bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
         }
-        return Buffer.concat(parts);
+        return parts.take();
       },
     };
   }

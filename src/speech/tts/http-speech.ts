@@ -34,8 +34,9 @@ export interface SpeechBytes {
 /** Until the answer begins, and between two chunks of its audio. */
 const ANSWER_MS_MAX = 5_000;
 const CHUNK_MS_MAX = 3_000;
-/** Three minutes of one sentence. */
-const SAMPLES_MAX = 3 * 60 * 8_000;
+/** Of one sentence. An answer that takes longer comes slower than it is spoken, however steadily its bytes drip. */
+const SPEECH_MS_MAX = 3 * 60_000;
+const SAMPLES_MAX = 8 * SPEECH_MS_MAX;
 /** Services refuse longer texts; sentences are a tenth of it. */
 const TEXT_CHARACTERS_MAX = 4_096;
 /** Services answer nothing to a text without letters and digits. */
@@ -115,6 +116,9 @@ async function deliver(
   };
   const late = (): void => controller.abort(http.fault('timeout', 'the audio stopped'));
   let timer = means.clock.after(CHUNK_MS_MAX, late);
+  const deadline = means.clock.after(SPEECH_MS_MAX, () =>
+    controller.abort(http.fault('timeout', 'speech without an end')),
+  );
   try {
     for await (const chunk of answer.body) {
       timer.cancel();
@@ -124,6 +128,7 @@ async function deliver(
     give(bytes.end());
   } finally {
     timer.cancel();
+    deadline.cancel();
   }
   // A text with letters and without audio would be silence without a fault.
   if (count === 0) throw http.fault(silence.kind, silence.detail);

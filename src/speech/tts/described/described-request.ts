@@ -9,6 +9,7 @@ import type {
   DescriptionValues,
   RequestVoiceDescription,
 } from '../../../model/speech-services/description.ts';
+import { ByteParts } from '../../../std/byte-parts.ts';
 import { parseJson } from '../../../std/json.ts';
 import {
   addressOf,
@@ -103,17 +104,15 @@ function samplesOf({ audio: { format } }: RequestVoiceDescription): SpeechBytes 
 }
 
 function wholeJson(take: (message: unknown) => Int16Array, samples: SpeechBytes): SpeechBytes {
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const parts = new ByteParts();
   return {
     push(chunk) {
-      bytes += chunk.length;
-      if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too long');
       parts.push(chunk);
+      if (parts.bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too long');
       return new Int16Array();
     },
     end() {
-      const message = parseJson(Buffer.concat(parts).toString());
+      const message = parseJson(parts.take().toString());
       if (message === undefined) throw new RangeError('an answer that is no JSON');
       return joined([take(message), samples.end()]);
     },

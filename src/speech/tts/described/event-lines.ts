@@ -1,14 +1,13 @@
 // Server-sent events of which the data alone counts: one JSON object on one line each. What comes of an incomplete line
 // is kept in pieces, so that small chunks cost no more than large ones.
 
+import { ByteParts } from '../../../std/byte-parts.ts';
+
 const LINE_FEED = 10;
-/** Pieces of a line before they become one. */
-const PARTS_MAX = 20_000;
 
 export class EventLines {
   readonly #bytesMax: number;
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #parts = new ByteParts();
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -29,17 +28,13 @@ export class EventLines {
 
   /** The last line, if it has data. An error may come as plain JSON instead. */
   end(): string[] {
-    const line = Buffer.concat(this.#parts).toString().trim();
-    this.#parts = [];
-    this.#bytes = 0;
+    const line = this.#parts.take().toString().trim();
     const data = line.startsWith('data:') ? line.slice('data:'.length).trim() : line;
     return data.startsWith('{') ? [data] : [];
   }
 
   #keep(part: Buffer): void {
-    this.#bytes += part.length;
-    if (this.#bytes > this.#bytesMax) throw new RangeError('an event is too long');
-    if (this.#parts.length >= PARTS_MAX) this.#parts = [Buffer.concat(this.#parts)];
     this.#parts.push(part);
+    if (this.#parts.bytes > this.#bytesMax) throw new RangeError('an event is too long');
   }
 }

@@ -1,6 +1,6 @@
 // Every preset of a voice by requests against its service's answers, as the vendor's reference has them.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { wavHeader } from '../../../../src/audio/wav.ts';
 import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
@@ -54,6 +54,35 @@ const ends =
   };
 
 describe('voices by requests', () => {
+  it('are given up after three minutes, however steadily their audio drips', async () => {
+    const clock = new FakeClock();
+    let drip = (): void => undefined;
+    const server = await startHttpService(({ response }) => {
+      drip = () => void response.write(pcm(48_000));
+      drip();
+    });
+    const row = {
+      provider: 'camb',
+      api_key: KEY,
+      base_url: server.url,
+      model: 'mars-pro',
+    } as const;
+    const tts = createTtsService(ttsServices.camb.parse(row), serviceMeans(clock));
+    opened.push(server, tts);
+    const heard = new HeardUtterance();
+    const request = { text: 'Hello there.', voice: undefined };
+    const end = tts
+      .synthesize(request, heard, new AbortController().signal)
+      .catch((error: unknown) => error);
+    for (let passedMs = 0; passedMs < 180_000; passedMs += 2_500) {
+      await vi.waitFor(() => expect(heard.ms).toBeGreaterThan(passedMs / 25 + 70), 10_000);
+      clock.advance(2_500);
+      drip();
+    }
+    expect(await end).toMatchObject({ kind: 'timeout', detail: 'speech without an end' });
+    expect(clock.timers).toBe(0);
+  });
+
   it('google: a WAV file in JSON', async () => {
     const audioContent = wav(8_000).toString('base64');
     const { heard, asked, body, end } = await say('google', ends(JSON.stringify({ audioContent })));
