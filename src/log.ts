@@ -41,7 +41,8 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
 );
 
 /** Codes of Node.js for what only our own code can do wrong. */
-const OUR_FAULTS = /^ERR_(INVALID_ARG|ASSERTION)/;
+const OUR_FAULTS =
+  /^ERR_(INVALID_|ASSERTION|INTERNAL_ASSERTION|MISSING_ARGS|OUT_OF_RANGE|BUFFER_|STREAM_WRITE_AFTER_END|HTTP_HEADERS_SENT|UNKNOWN_)/;
 /** Errors that caused one another; further ones are not looked at. */
 const CAUSES_MAX = 5;
 /** Levels of a line's fields that are searched for `pii.` keys; nothing deeper is logged. */
@@ -76,7 +77,7 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
 /** Standard output may be a full disk, or a pipe whose reader has died or is slow: no call ends for that. */
 function standardOutput(): DestinationStream {
   return new LineOutput({
-    fd: 1,
+    target: 1,
     clock,
     onDropped: (lines) => logLinesDropped.inc(lines),
     summary: (lines) =>

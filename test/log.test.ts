@@ -92,7 +92,7 @@ describe('the log', () => {
     ]);
   });
 
-  it.each([
+  it.each<[string, Error, boolean]>([
     ['an operating error', new GatewayError('STORE_FULL', {}, errno('ENOSPC')), false],
     ['one without a cause', new GatewayError('PBX_CALL_GONE'), false],
     [
@@ -101,6 +101,17 @@ describe('the log', () => {
       true,
     ],
     ['a failed assertion in it', new GatewayError('STORE_FULL', {}, errno('ERR_ASSERTION')), true],
+    ...[
+      ...['ERR_INVALID_STATE', 'ERR_INVALID_CHAR', 'ERR_OUT_OF_RANGE', 'ERR_HTTP_HEADERS_SENT'],
+      ...['ERR_STREAM_WRITE_AFTER_END', 'ERR_BUFFER_OUT_OF_BOUNDS', 'ERR_UNKNOWN_ENCODING'],
+    ].map((code): [string, Error, boolean] => [
+      ...([`${code} in it`, new GatewayError('STORE_FULL', {}, errno(code)), true] as const),
+    ]),
+    [
+      'a connection that ended in it',
+      new GatewayError('STORE_FULL', {}, errno('ERR_STREAM_PREMATURE_CLOSE')),
+      false,
+    ],
     ['an error that nobody foresaw', new RangeError('x'), true],
     ['one of the system that nobody wrapped', errno('EPIPE'), true],
   ])('shows a stack for faults of our own code alone: %s', (_, err, hasStack) => {

@@ -1,11 +1,20 @@
 // Lines to a file descriptor, for logs: asynchronous, bounded, and no failure of the target ends the process. Lines
-// that a full disk, a broken pipe or a slow reader does not take are dropped and counted.
+// that a full disk, a broken pipe or a slow reader does not take are dropped and counted; one of which only a part was
+// taken is ended by a line feed, so that the next one is whole.
 
 import { write, writeSync } from 'node:fs';
 import type { Clock, Timer } from './clock.ts';
 
+/** As node:fs writes to a file descriptor. */
+export interface LineTarget {
+  write(chunk: Buffer, done: (error: Error | null, bytes: number) => void): void;
+  /** Returns the number of bytes that were taken. */
+  writeSync(chunk: Buffer): number;
+}
+
 export interface LineOutputOptions {
-  fd: number;
+  /** A file descriptor; tests pass a target that takes a part of what is written. */
+  target: number | LineTarget;
   clock: Clock;
   /** Lines were dropped. Must not write to this output. */
   onDropped?(lines: number): void;
@@ -17,6 +26,7 @@ export interface LineOutputOptions {
   retryMs?: number;
 }
 
+const LINE_FEED = 10;
 /** Some 20,000 lines: seconds of a busy gateway. */
 const CHARACTERS_MAX = 4_000_000;
 /** Of one write: more would hold memory twice for long. */
@@ -29,17 +39,21 @@ const FLUSH_TRIES_MAX = 10;
 
 export class LineOutput {
   readonly #options: LineOutputOptions;
+  readonly #target: LineTarget;
   #waiting: string[] = [];
   #characters = 0;
   /** What is being written; undefined: nothing. */
   #chunk: Buffer | undefined;
-  #chunkLines = 0;
+  /** The last byte that the target has taken is no line feed. */
+  #isTorn = false;
   #timer: Timer | undefined;
   #dropped = 0;
   #isUsed = false;
 
   constructor(options: LineOutputOptions) {
     this.#options = options;
+    const { target } = options;
+    this.#target = typeof target === 'number' ? descriptor(target) : target;
   }
 
   /** One or more whole lines. Never throws. */
@@ -61,13 +75,13 @@ export class LineOutput {
   flushSync(): void {
     let tries = 0;
     let rest = Buffer.concat([
-      this.#chunk ?? Buffer.alloc(0),
+      this.#chunk ?? this.#repair(),
       Buffer.from(this.#waiting.splice(0).join('')),
     ]);
     this.#characters = 0;
     while (rest.length > 0 && tries < FLUSH_TRIES_MAX) {
       try {
-        rest = rest.subarray(writeSync(this.#options.fd, rest));
+        rest = rest.subarray(this.#target.writeSync(rest));
       } catch (error) {
         if (!isFull(error)) return;
         tries += 1;
@@ -85,8 +99,8 @@ export class LineOutput {
       characters += line.length;
       lines += 1;
     }
-    this.#chunk = Buffer.from(this.#waiting.splice(0, lines).join(''));
-    this.#chunkLines = lines;
+    const text = Buffer.from(this.#waiting.splice(0, lines).join(''));
+    this.#chunk = Buffer.concat([this.#repair(), text]);
     this.#characters -= characters;
     this.#write();
   }
@@ -94,10 +108,11 @@ export class LineOutput {
   #write(): void {
     const chunk = this.#chunk;
     if (chunk === undefined) return;
-    write(this.#options.fd, chunk, (error, bytes) => {
+    this.#target.write(chunk, (error, bytes) => {
       if (error !== null && isFull(error)) this.#later(() => this.#write(), FULL_RETRY_MS);
       else if (error !== null) this.#failed();
       else if (bytes < chunk.length) {
+        if (bytes > 0) this.#isTorn = chunk[bytes - 1] !== LINE_FEED;
         this.#chunk = chunk.subarray(bytes);
         this.#write();
       } else this.#written();
@@ -106,6 +121,7 @@ export class LineOutput {
 
   #written(): void {
     this.#chunk = undefined;
+    this.#isTorn = false;
     if (this.#dropped > 0 && this.#options.summary !== undefined) {
       this.#waiting.unshift(this.#options.summary(this.#dropped));
       this.#characters += this.#waiting[0]?.length ?? 0;
@@ -115,8 +131,9 @@ export class LineOutput {
   }
 
   #failed(): void {
+    const lost = this.#chunk === undefined ? 0 : linesIn(this.#chunk);
     this.#chunk = undefined;
-    this.#drop(this.#chunkLines);
+    if (lost > 0) this.#drop(lost);
     this.#later(() => this.#next(), this.#options.retryMs ?? RETRY_MS);
   }
 
@@ -127,10 +144,31 @@ export class LineOutput {
     });
   }
 
+  /** What ends a torn line. */
+  #repair(): Buffer {
+    return Buffer.from(this.#isTorn ? '\n' : '');
+  }
+
   #drop(lines: number): void {
     this.#dropped += lines;
     this.#options.onDropped?.(lines);
   }
+}
+
+function descriptor(fd: number): LineTarget {
+  return {
+    write: (chunk, done) => write(fd, chunk, done),
+    writeSync: (chunk) => writeSync(fd, chunk),
+  };
+}
+
+/** A line feed at the begin only ends a line whose words are written. */
+function linesIn(chunk: Buffer): number {
+  let lines = 0;
+  for (let at = chunk.indexOf(LINE_FEED, 1); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) {
+    lines += 1;
+  }
+  return lines;
 }
 
 function isFull(error: unknown): boolean {

@@ -34,7 +34,7 @@ describe('output of lines', () => {
   it('writes all lines in order', async () => {
     const file = join(folder, 'ordered');
     const fd = openSync(file, 'w');
-    const output = new LineOutput({ clock, fd });
+    const output = new LineOutput({ clock, target: fd });
     const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i} é\n`);
     for (const line of lines) output.write(line);
     await vi.waitFor(
@@ -51,7 +51,7 @@ describe('output of lines', () => {
     const onDropped = (lines: number) => {
       dropped += lines;
     };
-    const output = new LineOutput({ clock, fd, charactersMax: 100, onDropped });
+    const output = new LineOutput({ clock, target: fd, charactersMax: 100, onDropped });
     // The first is under way, ten wait.
     for (let i = 0; i < 20; i++) output.write('123456789\n');
     expect(dropped).toBe(9);
@@ -62,7 +62,7 @@ describe('output of lines', () => {
   it('drops lines while the disk is full, goes on, and ends', async () => {
     const said = await inShell(
       `let dropped = 0;
-       const output = new LineOutput({ clock, fd: 1, retryMs: 10, onDropped: (lines) => { dropped += lines; } });
+       const output = new LineOutput({ clock, target: 1, retryMs: 10, onDropped: (lines) => { dropped += lines; } });
        for (let i = 0; i < 20; i++) { output.write('line\\n'); await rest(20); }
        output.write('last\\n');
        process.stderr.write('alive, ' + (dropped > 5 ? 'many' : dropped) + ' dropped');`,
@@ -73,7 +73,7 @@ describe('output of lines', () => {
 
   it('drops lines when the reader has died, goes on, and ends', async () => {
     const said = await inShell(
-      `const output = new LineOutput({ clock, fd: 1, retryMs: 10 });
+      `const output = new LineOutput({ clock, target: 1, retryMs: 10 });
        for (let i = 0; i < 20; i++) { output.write('line\\n'); await rest(20); }
        process.stderr.write('alive');`,
       '| true',
@@ -85,7 +85,7 @@ describe('output of lines', () => {
     const program = `
       const { LineOutput } = await import(${path});
     const { systemClock: clock } = await import(${clockPath});
-      const output = new LineOutput({ clock, fd: 1 });
+      const output = new LineOutput({ clock, target: 1 });
       for (let i = 0; i < 30_000; i++) output.write('123456789\\n');
       process.stderr.write('alive');
       process.exit(0);`;
@@ -103,7 +103,7 @@ describe('output of lines', () => {
     const file = join(folder, 'summary');
     const fd = openSync(file, 'w');
     const summary = (lines: number) => `dropped ${lines}\n`;
-    const output = new LineOutput({ clock, fd, charactersMax: 8, summary });
+    const output = new LineOutput({ clock, target: fd, charactersMax: 8, summary });
     // The first is under way, the second waits, the others have no room.
     for (const line of ['one', 'two', 'three', 'four']) output.write(`${line}\n`);
     await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toContain('two'), POLL);
