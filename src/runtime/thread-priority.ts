@@ -36,10 +36,13 @@ export function raiseEventLoopPriority(): Fault {
 }
 
 /** The whole process goes after those that it serves, and its other threads after its event loop: each thread that is as
- *  urgent takes a share of its own from the calls. */
+ *  urgent takes a share of its own from the calls. A thread that has lowered itself keeps its distance to the event loop,
+ *  as one that starts later and does so. */
 export function lowerProcessPriority(): void {
+  const own = nicenessOf(process.pid) ?? 0;
   for (const thread of threads()) {
-    yieldBy(thread, SERVING_STEPS + (thread === process.pid ? 0 : ASIDE_STEPS));
+    const isUrgent = thread !== process.pid && nicenessOf(thread) === own;
+    yieldBy(thread, SERVING_STEPS + (isUrgent ? ASIDE_STEPS : 0));
   }
 }
 

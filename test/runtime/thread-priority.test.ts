@@ -47,6 +47,35 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
     expect(new Set(others)).toEqual(new Set([Math.min(19, usual + 17)]));
   });
 
+  it('leaves a thread that lowers itself at one priority, before or after its process is lowered', async () => {
+    const code = `
+      import { once } from 'node:events';
+      import { getPriority } from 'node:os';
+      import { Worker } from 'node:worker_threads';
+      import { lowerProcessPriority } from ${JSON.stringify(source.href)};
+      const program = \`
+        const { readlinkSync } = require('node:fs');
+        const { getPriority, setPriority } = require('node:os');
+        const { parentPort } = require('node:worker_threads');
+        const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+        setPriority(thread, getPriority(thread) + 7);
+        parentPort.on('message', () => undefined);
+        parentPort.postMessage(thread);\`;
+      const open = async () => {
+        const worker = new Worker(program, { eval: true, execArgv: [] });
+        return (await once(worker, 'message'))[0];
+      };
+      const early = await open();
+      lowerProcessPriority();
+      const late = await open();
+      console.log(JSON.stringify([getPriority(early), getPriority(late)]));
+      process.exit(0);`;
+    const flags = ['--import', 'tsx', '--input-type=module', '--eval', code];
+    const { stdout } = await run(process.execPath, flags, { timeout: 15_000 });
+    const lower = Math.min(19, usual + 14);
+    expect(JSON.parse(stdout)).toEqual([lower, lower]);
+  });
+
   it('gives a thread that serves the event loop a lower priority, and only that one', async () => {
     const code = `
       import { readdirSync, readlinkSync } from 'node:fs';
