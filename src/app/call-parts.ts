@@ -18,6 +18,7 @@ import { MediaAdmissions } from '../call/connect/media-admission.ts';
 import { MediaWatchdog } from '../call/connect/media-watchdog.ts';
 import { ProviderEvents } from '../call/connect/provider-event.ts';
 import { SessionStarts } from '../call/connect/session-start.ts';
+import { TransferResults } from '../call/connect/transfer-results.ts';
 import { WebhookVerifier } from '../call/connect/webhook-verifier.ts';
 import { CallControl } from '../call/control/call-control.ts';
 import { CallIntake } from '../call/control/call-intake.ts';
@@ -153,21 +154,27 @@ export function textChatsOf(parts: TextChatParts): TextChats {
 }
 
 function connectServices(parts: CallParts): ConnectServices {
-  const { store, files, providers, events, closing, hangUps, tokens, publicUrl, clock, log } =
-    parts;
-  const { services, sounds, http } = parts;
+  const { store, files, providers, events, closing, hangUps, tokens, publicUrl } = parts;
+  const { services, sounds, http, clock, random, log } = parts;
   const registry = new CallRegistry();
   const unconnected = new UnconnectedCalls({ store, closing, hangUps, list: registry, clock, log });
   const watchdog = new MediaWatchdog({ store, events, registry, unconnected, clock, log });
   const fetches = new PreCallFetches({ store, events, http, clock, log });
   const planner = new CallPlanner({ store, services, sounds, fetches, clock, log });
-  const session = { services, http, closing, hangUps, publicUrl, clock, log };
+  const session = { services, http, closing, hangUps, publicUrl, random, clock, log };
   const actions = new CallActions({ clock, log });
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
   const starts = new SessionStarts({ store, files, events, registry, session });
   const preparation = new CallPreparation({
     ...{ planner, registry, unconnected, tokens, actions, publicUrl },
+  });
+  const providerEvents = new ProviderEvents({
+    ...{ store, providers, events, registry, unconnected, clock, log },
+    proof: { verifier, confirmation },
+  });
+  const transferResults = new TransferResults({
+    ...{ store, events, registry, hangUps, providerEvents, confirmation, clock, log },
   });
   return {
     registry,
@@ -181,9 +188,7 @@ function connectServices(parts: CallParts): ConnectServices {
     admissions: new MediaAdmissions({
       ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
     }),
-    providerEvents: new ProviderEvents({
-      ...{ store, providers, events, registry, unconnected, clock, log },
-      proof: { verifier, confirmation },
-    }),
+    providerEvents,
+    transferResults,
   };
 }

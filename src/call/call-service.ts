@@ -62,7 +62,8 @@ export interface CallService {
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
   /** The answer URL of a call that we placed. Throws WEBHOOK_SIGNATURE, RUN_NOT_FOUND. */
   answer(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
-  /** A status or answered-by callback. Throws WEBHOOK_SIGNATURE. An unknown run is ignored. */
+  /** A status or answered-by callback; with the id of a transfer instead of a run's, one about its destination. Throws
+   *  WEBHOOK_SIGNATURE. An unknown run is ignored. */
   event(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   /** The same of a route that names no run. */
   accountEvent(provider: ProviderName, request: ProviderRequest): Promise<WebhookReply>;

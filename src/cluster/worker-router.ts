@@ -9,6 +9,7 @@ import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
+import { runOfId } from '../model/transfer-id.ts';
 import type { Store } from '../store/store.ts';
 import {
   isHosted,
@@ -166,9 +167,9 @@ export class WorkerRouter implements CallService {
     return this.#deps.providers.pbx.some((provider) => provider.name === name);
   }
 
-  /** Undefined if it is none of ours. */
+  /** `id`: of a run or of a transfer. Undefined if it is none of ours. */
   async #holder(runId: string): Promise<PooledWorker | undefined> {
-    const owner = await this.#deps.store.runs.owner(runId);
+    const owner = await this.#deps.store.runs.owner(runOfId(runId));
     return owner && this.#deps.workers.byNode(owner.node);
   }
 

@@ -22,6 +22,20 @@ export const utteranceKind = z.enum([
 ]);
 export type UtteranceKind = z.infer<typeof utteranceKind>;
 
+/** The progress of a transfer's destination, in its order; those from `busy` on are final. `completed`: it was answered and
+ *  is over. */
+export const transferOutcome = z.enum([
+  'ringing',
+  'answered',
+  'answering-machine',
+  'busy',
+  'no-answer',
+  'failed',
+  'canceled',
+  'completed',
+]);
+export type TransferOutcome = z.infer<typeof transferOutcome>;
+
 /** Milliseconds from the end of the caller's speech to the agent's first sample on the wire, by part. */
 export const turnLatency = z.object({
   /** From the end of speech to the decision that the turn is over (endpointing). */
@@ -57,6 +71,16 @@ const body = z.discriminatedUnion('type', [
     raw: z.record(z.string(), z.unknown()),
   }),
   z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
+  /** How the destination of a transfer took the call, as its provider reports; also after the end of the run. */
+  z.object({
+    type: z.literal('transfer.result'),
+    transferId: z.string(),
+    outcome: transferOutcome,
+    /** The provider's word, and its id of the destination's leg. */
+    providerStatus: z.string(),
+    callId: z.string(),
+    durationS: z.number().nullable(),
+  }),
   z.object({ type: z.literal('media.started'), codec: z.string(), rateHz: z.number() }),
   /** The media's connection was lost, and came back. */
   z.object({ type: z.literal('media.interrupted') }),

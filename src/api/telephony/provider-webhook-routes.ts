@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
+import { isTransferId } from '../../model/transfer-id.ts';
 import { recognisedBy, type WebhookReply } from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
@@ -14,6 +15,9 @@ import { idIn, idInPath } from '../http/values.ts';
 
 /** Providers send a few kilobytes. */
 const WEBHOOK_BYTES_MAX = 262_144;
+
+/** The longest id of a run, and 32 digits. */
+const TRANSFER_ID_MAX = 64;
 
 const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
 const ofRun = z.object({ workflow_run_id: idInPath });
@@ -173,6 +177,7 @@ function eventRoutes(api: Api, deps: ApiDeps): void {
     for (const event of new Set([status, answeredBy, ...others])) {
       eventRoute(api, deps, { name, event, isOfMachine: event === answeredBy && event !== status });
     }
+    transferRoute(api, deps, { name, path: webhook.routes.transferResult });
     for (const event of account) accountRoute(api, deps, { name, event, isOfWorkflow: false });
     for (const event of ofWorkflow) accountRoute(api, deps, { name, event, isOfWorkflow: true });
   }
@@ -200,6 +205,33 @@ function eventRoute(
       const { workflow_run_id: runId } = request.params;
       const sent = providerRequest(request, deps.publicUrl);
       return send(reply, await deps.callService.event(name, runId, sent));
+    },
+  );
+}
+
+function transferRoute(
+  api: Api,
+  deps: ApiDeps,
+  { name, path }: { name: ProviderName; path: string },
+): void {
+  api.post(
+    `/telephony/${path}/:transfer_id`,
+    {
+      ...route,
+      schema: {
+        ...common,
+        operationId: `transferResult${operationPart(`-${name}`)}`,
+        summary: 'Receive the result of a transfer',
+        description:
+          'The provider reports whether the destination of a transfer rings, answers or does not. The outcome is an event of the run.',
+        params: z.object({ transfer_id: z.string().max(TRANSFER_ID_MAX) }),
+      },
+    },
+    async (request, reply) => {
+      const sent = providerRequest(request, deps.publicUrl);
+      const { transfer_id: transferId } = request.params;
+      if (!isTransferId(transferId)) throw new GatewayError('RUN_NOT_FOUND');
+      return send(reply, await deps.callService.event(name, transferId, sent));
     },
   );
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
+import { isTransferId } from '../../model/transfer-id.ts';
 import type { Store } from '../../store/store.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
@@ -98,7 +99,8 @@ export class CallControl implements CallService {
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const { providerEvents } = this.#deps.connect;
+    const { providerEvents, transferResults } = this.#deps.connect;
+    if (isTransferId(runId)) return transferResults.take({ name, transferId: runId, request });
     const { reply, toConnect } = await providerEvents.take({ name, runId, request });
     return toConnect === undefined ? reply : this.#deps.connect.answered.connect(toConnect);
   }

@@ -3,8 +3,10 @@
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import { newTransferId } from '../../model/transfer-id.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { Random } from '../../std/random.ts';
 import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
 import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
@@ -16,7 +18,7 @@ import {
   type TransferEvent,
 } from '../dialogue/tool-runner.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
-import { callbackUrls } from '../setup/callback-urls.ts';
+import { callbackUrls, transferUrls } from '../setup/callback-urls.ts';
 import {
   consultationMsMax,
   consultTransferTarget,
@@ -30,6 +32,7 @@ const TRANSFER_RUNG_MS = 5_000;
 
 export interface CallTransferOptions {
   plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+  random: Random;
   clock: Clock;
   log: Log;
   /** The provider's id of the call, if known. */
@@ -83,9 +86,11 @@ export class CallTransfer {
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const callerId = String(run.initialContext[own] ?? '');
     const warm = announcement && this.#warm(announcement);
-    const { transferUrl: documentUrl } = callbackUrls(this.#options.publicUrl, provider, run.id);
+    const { publicUrl, random } = this.#options;
+    const { transferUrl: documentUrl } = callbackUrls(publicUrl, provider, run.id);
+    const { resultUrl } = transferUrls(publicUrl, provider, newTransferId(run.id, 'cold', random));
     const known = { to: provider.formatAddress(address.normalized), callerId, ringS };
-    const target = { ...known, documentUrl, warm };
+    const target = { ...known, documentUrl, resultUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
 

@@ -2,6 +2,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { RunClosing } from '../closing/run-closing.ts';
 import type { OrganizationHttp } from '../http/tool-request.ts';
@@ -14,6 +15,7 @@ export interface SessionDeps {
   hangUps: ProviderHangUp;
   /** The public URL without a trailing slash. */
   publicUrl: string;
+  random: Random;
   clock: Clock;
   log: Log;
 }

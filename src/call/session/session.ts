@@ -185,11 +185,9 @@ export class CallSession {
       audio,
     });
     const transfer = new CallTransfer({
-      plan,
-      clock: this.#clock,
-      log: this.#log,
+      ...this.#deps,
+      ...{ plan, clock: this.#clock, log: this.#log },
       callId: () => this.#callId,
-      publicUrl: this.#deps.publicUrl,
       consultation: { ...this.#deps.services, ...plan.speech },
     });
     return {

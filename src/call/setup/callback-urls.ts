@@ -24,6 +24,20 @@ export function callbackUrls(
   };
 }
 
+/** The URLs of one transfer: where its destination's call asks for media, and where its result is reported. */
+export function transferUrls(
+  publicUrl: string,
+  provider: TelephonyProvider,
+  transferId: string,
+): { answerUrl: string; resultUrl: string } {
+  const base = `${publicUrl}/api/v1/telephony`;
+  const result = isHosted(provider) ? provider.webhook.routes.transferResult : 'transfer-result';
+  return {
+    answerUrl: `${base}/${provider.name}/answer/${transferId}`,
+    resultUrl: `${base}/${result}/${transferId}`,
+  };
+}
+
 const NO_ROUTES = { status: 'status-callback', answeredBy: 'answered-by' };
 
 /** The secret is in the path: some providers drop query strings. */

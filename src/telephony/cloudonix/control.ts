@@ -76,7 +76,8 @@ function createCalls(
         action: 'transfer',
         method: 'POST',
         path: `/calls/{domain}/sessions/${pathPart(callId)}/application`,
-        json: { cxml: dialDocument({ ...target, ringS }) },
+        // How the destination takes the call is not reported: it has no documented callback.
+        json: { cxml: dialDocument({ to: target.to, callerId: target.callerId, ringS }) },
         repeatable: false,
         isUrgent: true,
       } as const;

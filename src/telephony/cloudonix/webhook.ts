@@ -29,6 +29,7 @@ export const cloudonixWebhook: ProviderWebhook = {
   routes: {
     status: 'status-callback',
     answeredBy: 'status-callback', // It has no answering machine detection.
+    transferResult: 'cloudonix/transfer-result',
     others: [],
     namedAnswer: null,
     account: ['cdr'],

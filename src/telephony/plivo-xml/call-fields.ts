@@ -94,6 +94,7 @@ export function eventOf(request: ProviderRequest, reading: FormReading): Provide
   const callUuid = form['CallUUID'];
   if (callUuid === undefined || !ID.test(callUuid)) throw malformed(request, reading);
   const callId = idOfCall(form, callUuid);
+  if (form['DialStatus'] !== undefined) return transferResult(request, reading, callId);
   switch (form['Event'] ?? '') {
     case '':
     case 'StartApp':
@@ -131,6 +132,26 @@ function started(request: ProviderRequest, reading: FormReading, callId: string)
   // The called number and the signature decide: the account in the form is not documented, and may be a parent.
   const call = { callId, accountId: null, from, to, ...(toCountry !== undefined && { toCountry }) };
   return { kind: 'inbound-call', ...call, dedupeKey, raw: rawOf(request) };
+}
+
+/** The `action` of a <Dial> is asked for when it is over. */
+function transferResult(
+  request: ProviderRequest,
+  { provider }: FormReading,
+  caller: string,
+): ProviderEvent {
+  const { form } = request;
+  const leg = form['DialBLegUUID'] ?? '';
+  const callId = ID.test(leg) ? leg : caller;
+  const word = (form['DialStatus'] ?? '').slice(0, RAW_CHARACTERS_MAX);
+  return {
+    kind: 'transfer-result',
+    callId,
+    status: statusOf(word) ?? 'failed',
+    providerStatus: word,
+    durationS: secondsOf(form['DialBLegDuration']),
+    dedupeKey: `${provider}:${callId}:transfer`,
+  };
 }
 
 function isOpen(status: CallStatus): boolean {

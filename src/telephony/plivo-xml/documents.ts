@@ -58,6 +58,8 @@ interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Where the provider reports what became of it. */
+  resultUrl?: string | undefined;
 }
 
 const TARGET = 'target';
@@ -66,14 +68,19 @@ const dialTarget = z.tuple([
   z.string().regex(DIALABLE),
   z.string().max(100),
   z.int().min(1).max(RING_S_MAX),
+  z
+    .url({ protocol: /^https?$/ })
+    .max(500)
+    .nullish(),
 ]);
 
 /** `documentUrl` with the target in its query, in characters that no one encodes: signatures cover the URL as it was
  *  sent. */
-export function transferUrl(documentUrl: string, { to, callerId, ringS }: DialTarget): string {
+export function transferUrl(documentUrl: string, target: DialTarget): string {
+  const { to, callerId, ringS, resultUrl = null } = target;
   assert(/^https?:\/\/[^?#]+$/.test(documentUrl), 'a URL without a query');
   const ring = Math.min(RING_S_MAX, Math.max(1, Math.round(ringS)));
-  const facts = JSON.stringify([to, callerId.replace(/^\+/, ''), ring]);
+  const facts = JSON.stringify([to, callerId.replace(/^\+/, ''), ring, resultUrl]);
   return `${documentUrl}?${TARGET}=${Buffer.from(facts).toString('base64url')}`;
 }
 
@@ -84,10 +91,14 @@ export function transferReply(url: string): WebhookReply | undefined {
   const facts = parseJson(Buffer.from(query, 'base64url').toString());
   const target = dialTarget.safeParse(facts);
   if (!target.success) return undefined;
-  const [to, callerId, ringS] = target.data;
+  const [to, callerId, ringS, resultUrl] = target.data;
   const noun = /^sips?:/i.test(to) ? 'User' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${ringS}"`;
-  return xml(`<Dial ${attributes}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
+  // Without `redirect` the document goes on, whatever the reply is.
+  const report = resultUrl
+    ? ` action="${escapeXml(resultUrl)}" method="POST" redirect="false"`
+    : '';
+  return xml(`<Dial ${attributes}${report}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
 }
 
 function xml(verbs: string): WebhookReply {

@@ -18,6 +18,7 @@ export const plivoWebhook: ProviderWebhook = {
   routes: {
     status: 'hangup-callback',
     answeredBy: 'answered-by',
+    transferResult: 'plivo/transfer-result',
     others: ['ring-callback', 'transfer'],
     namedAnswer: { name: 'plivo-xml', method: 'POST' },
     account: ['hangup-callback'],

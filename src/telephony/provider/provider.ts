@@ -84,6 +84,16 @@ export type ProviderEvent =
       dedupeKey: string;
       raw: Record<string, unknown>;
     }
+  /** The result of a transfer that the provider carries out by itself, once it is over. `callId`: the destination's leg,
+   *  where the provider names it, else the caller's call. */
+  | {
+      kind: 'transfer-result';
+      callId: string;
+      status: CallStatus;
+      providerStatus: string;
+      durationS: number | null;
+      dedupeKey: string;
+    }
   | { kind: 'answered-by'; callId: string; answeredBy: string; machine: boolean; dedupeKey: string }
   /** The provider could not open, or lost, the call's media socket. `reason`: the provider's word. */
   | { kind: 'media-failed'; callId: string; reason: string; dedupeKey: string }
@@ -116,6 +126,8 @@ export interface TransferTarget {
   /** An event route of the call's run, where a hosted provider that takes no document in its request fetches
    *  `ProviderWebhook.transferDocument`. */
   documentUrl?: string | undefined;
+  /** Where the provider reports how the destination took the call, as far as it does. */
+  resultUrl?: string | undefined;
   /** Only with the capability. Default: both parties are connected at once. */
   warm?: WarmTransfer | undefined;
 }
@@ -253,6 +265,8 @@ export interface CallbackRoutes {
   status: string;
   /** for the result of answering machine detection, */
   answeredBy: string;
+  /** `/telephony/<path>/<transfer>`: for the progress of a transfer's destination, */
+  transferResult: string;
   /** and further names under which events of a run are accepted. */
   others: readonly string[];
   /** `/telephony/<name>?workflow_run_id=<run>`: the answer URL of the reference platform. Null: it has none. */

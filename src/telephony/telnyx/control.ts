@@ -72,8 +72,12 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
         const reason = 'neither a number with its country code nor a SIP address';
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'telnyx', reason });
       }
-      const { to, callerId: from } = target;
-      const body = { to, from, timeout_secs: within(target.ringS, RING_S) };
+      const { to, callerId: from, resultUrl } = target;
+      const body = {
+        ...{ to, from, timeout_secs: within(target.ringS, RING_S) },
+        // Of both legs from here on.
+        ...(resultUrl !== undefined && { webhook_url: resultUrl, webhook_url_method: 'POST' }),
+      };
       const wanted = { ...command(callId, 'transfer', body), repeatable: false };
       dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },

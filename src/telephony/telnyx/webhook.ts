@@ -58,7 +58,14 @@ const OK: WebhookReply = {
 
 export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
   return {
-    routes: { status: 'events', answeredBy: 'events', others: [], namedAnswer: null, account: [] },
+    routes: {
+      status: 'events',
+      answeredBy: 'events',
+      transferResult: 'telnyx/transfer-result',
+      others: [],
+      namedAnswer: null,
+      account: [],
+    },
     recognises: ({ headers, json }) =>
       headers['telnyx-signature-ed25519'] !== undefined || isEvent(json),
     accountOf({ json }) {

@@ -35,6 +35,7 @@ export const twilioWebhook: ProviderWebhook = {
   routes: {
     status: 'status-callback',
     answeredBy: 'answered-by',
+    transferResult: 'transfer-result',
     others: [],
     namedAnswer: { name: 'twiml', method: 'POST' },
     account: [],

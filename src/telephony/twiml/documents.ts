@@ -43,11 +43,19 @@ export interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Where the progress of the new leg is reported. */
+  resultUrl?: string | undefined;
 }
 
 /** Transfers the caller to `to`; the call ends with that leg. */
-export function dialDocument({ to, callerId, ringS }: DialTarget): string {
+export function dialDocument({ to, callerId, ringS, resultUrl }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'Sip' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${Math.round(ringS)}"`;
-  return document(`<Dial ${attributes}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
+  const report =
+    resultUrl === undefined
+      ? ''
+      : ` statusCallback="${escapeXml(resultUrl)}" statusCallbackEvent="ringing answered completed"`;
+  return document(
+    `<Dial ${attributes}><${noun}${report}>${escapeXml(to)}</${noun}></Dial><Hangup/>`,
+  );
 }

@@ -18,6 +18,7 @@ export const vobizWebhook: ProviderWebhook = {
   routes: {
     status: 'hangup-callback',
     answeredBy: 'answered-by',
+    transferResult: 'vobiz/transfer-result',
     others: ['ring-callback', 'transfer'],
     namedAnswer: { name: 'vobiz-xml', method: 'POST' },
     account: ['hangup-callback'],

@@ -82,7 +82,7 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       }
       const callerId = target.callerId.replace(/^\+/, '');
       const ringS = within(target.ringS, RING_S_MAX);
-      const ncco = dialDocument({ to, callerId, ringS });
+      const ncco = dialDocument({ to, callerId, ringS, resultUrl: target.resultUrl });
       const body = { action: 'transfer', destination: { type: 'ncco', ncco } };
       const wanted = callsRequest('transfer', 'PUT', { callId, body, repeatable: false });
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());

@@ -25,10 +25,17 @@ export function sayDocument(sentence: string): Ncco {
 }
 
 /** Transfers the caller to `to`, digits or a `sip:` URI; the call ends with that leg. */
-export function dialDocument(target: { to: string; callerId: string; ringS: number }): Ncco {
-  const { to, callerId, ringS } = target;
+export function dialDocument(target: {
+  to: string;
+  callerId: string;
+  ringS: number;
+  /** Where events of the new leg are sent. Default: where those of the call are. */
+  resultUrl?: string | undefined;
+}): Ncco {
+  const { to, callerId, ringS, resultUrl } = target;
   const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to };
-  return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint] }];
+  const report = resultUrl !== undefined && { eventUrl: [resultUrl], eventMethod: 'POST' };
+  return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint], ...report }];
 }
 
 export function isSip(address: string): boolean {

@@ -48,6 +48,7 @@ export const vonageWebhook: ProviderWebhook = {
   routes: {
     status: 'events',
     answeredBy: 'events',
+    transferResult: 'vonage/transfer-result',
     others: [],
     namedAnswer: { name: 'ncco', method: 'GET' },
     account: ['events'],

@@ -164,6 +164,7 @@ describe("the API's description", () => {
       '/telephony/inbound/fallback',
       '/telephony/inbound/run',
       '/telephony/inbound/{workflow_id}',
+      '/telephony/transfer-result/{transfer_id}',
       '/telephony/twilio/answered-by/{workflow_run_id}',
       '/telephony/twilio/status-callback/{workflow_run_id}',
       '/telephony/twiml',

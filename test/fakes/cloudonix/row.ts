@@ -33,6 +33,7 @@ export const cloudonixRow: HostedRow = {
     bearer_token: `XI${'0'.repeat(32)}`,
     application_key: `XI${'1'.repeat(32)}`,
   },
+  reportsTransfers: false,
   dialled: {
     status: 200,
     body: { domainId: 1, destination: '+14155550101', direction: 'outbound-api', token: TOKEN },

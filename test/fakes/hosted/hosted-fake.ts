@@ -59,6 +59,8 @@ export interface HostedRow {
   wrongSecret: Record<string, unknown>;
   /** Fields of it with which the provider refuses requests. Default: `wrongSecret`. */
   wrongLogin?: Record<string, unknown>;
+  /** Whether the provider reports how the destination of a cold transfer took the call. */
+  reportsTransfers: boolean;
   /** A dial's success, as the provider answers it. */
   dialled: { status: number; body: unknown; callId: string };
   /** Refusals of a dial. At least: credentials, destination, capacity. */

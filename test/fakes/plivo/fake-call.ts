@@ -124,11 +124,19 @@ export class FakeXmlCall extends DocumentCall<Verb> {
         break;
       case 'Dial':
         await this.dialOut(verb);
+        if (verb.resultUrl !== null) this.#reportDestination(verb.resultUrl);
         break;
       case 'Stream':
         await this.#connect(verb.url, verb.keepsCallAlive);
         break;
     }
+  }
+
+  /** The destination had answered. */
+  #reportDestination(url: string): void {
+    const leg = `b-${this.id}`.slice(0, 64);
+    const form = { ['DialStatus']: 'completed', ['DialBLegUUID']: leg, ['DialALegUUID']: this.id };
+    this.#callbacks.send(url, { ...this.fields('Redirect'), ...form }, true);
   }
 
   async #connect(url: string, keepsCallAlive: boolean): Promise<void> {

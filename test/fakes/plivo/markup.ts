@@ -5,7 +5,13 @@ import { type Element, readXml } from '../hosted/xml.ts';
 export type Verb =
   | { verb: 'Speak'; text: string }
   | { verb: 'Hangup'; reason: string | null }
-  | { verb: 'Dial'; to: string; callerId: string | null; ringS: number }
+  | {
+      verb: 'Dial';
+      to: string;
+      callerId: string | null;
+      ringS: number;
+      resultUrl: string | null;
+    }
   | { verb: 'Stream'; url: string; keepsCallAlive: boolean };
 
 /** The verbs of a document, in order. Throws on XML that is not well-formed, and on what the fake does not know. */
@@ -28,6 +34,7 @@ function readVerb(element: Element): Verb {
         to: (children[0]?.text ?? '').trim(),
         callerId: attributes['callerId'] ?? null,
         ringS: Number(attributes['timeout'] ?? 120),
+        resultUrl: attributes['action'] ?? null,
       };
     case 'Stream':
       return readStream(element);

@@ -127,6 +127,7 @@ export const plivoRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  reportsTransfers: true,
   dialled: {
     status: 201,
     body: { api_id: '5a9fcb68', message: 'call fired', request_uuid: CALL },

@@ -79,6 +79,8 @@ const commands = {
     to: z.string().regex(/^(\+\d{8,15}|sips?:.+)$/),
     from: z.string(),
     timeout_secs: seconds(5, 600),
+    webhook_url: url.optional(),
+    webhook_url_method: z.literal('POST').optional(),
     ...common,
   }),
   send_dtmf: z.strictObject({ digits: z.string().regex(/^[0-9A-D*#wW]+$/), ...common }),
@@ -237,6 +239,8 @@ function obey(
       return undefined;
     case 'transfer':
       call.tell('dialed', { to: body['to'], callerId: body['from'] });
+      call.webhookUrl = String(body['webhook_url'] ?? call.webhookUrl);
+      call.notify('call.answered', { call_control_id: `v3:b-${call.id}`, to: body['to'] });
       return undefined;
     case 'send_dtmf':
       call.tell('digits-out', { digits: body['digits'] });

@@ -32,6 +32,7 @@ export const telnyxRow: HostedRow = {
   // The key of RFC 8032, 7.1, test 1.
   wrongSecret: { webhook_public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' },
   wrongLogin: { api_key: 'KEY0123' },
+  reportsTransfers: true,
   dialled: {
     status: 200,
     body: {

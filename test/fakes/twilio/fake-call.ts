@@ -87,6 +87,15 @@ export class FakeCall extends MarkupCall {
     };
   }
 
+  protected override reportDestination(url: string): void {
+    const leg = { ['CallSid']: `CA${this.sid.slice(2).split('').toReversed().join('')}` };
+    const facts = { ...this.fields(), ...leg, ['ParentCallSid']: this.sid };
+    for (const status of ['ringing', 'in-progress']) {
+      const form = { ...facts, ['CallStatus']: status, ['Direction']: 'outbound-dial' };
+      this.#callbacks.send(url, form, status === 'in-progress');
+    }
+  }
+
   protected override fetchDocument(url: string): Promise<Delivered> {
     return this.#options.sender.post(url, this.fields());
   }

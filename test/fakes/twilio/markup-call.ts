@@ -34,12 +34,18 @@ export abstract class MarkupCall extends DocumentCall<Verb> {
         await this.pause(verb.seconds * 1_000);
         break;
       case 'Dial':
+        if (verb.resultUrl !== null) this.reportDestination(verb.resultUrl);
         await this.dialOut(verb);
         break;
       case 'Stream':
         await this.connectStream(verb.url, verb.parameters);
         break;
     }
+  }
+
+  /** The destination of a transfer answers at once: reports it. */
+  protected reportDestination(_url: string): void {
+    // A dialect without such reports.
   }
 
   /** Connects the media; settles when they have ended. */

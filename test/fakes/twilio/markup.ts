@@ -7,7 +7,13 @@ export type Verb =
   | { verb: 'Pause'; seconds: number }
   | { verb: 'Hangup' }
   | { verb: 'Reject'; reason: 'busy' | 'rejected' }
-  | { verb: 'Dial'; to: string; callerId: string | null; ringS: number }
+  | {
+      verb: 'Dial';
+      to: string;
+      callerId: string | null;
+      ringS: number;
+      resultUrl: string | null;
+    }
   | { verb: 'Stream'; url: string; parameters: Record<string, string> };
 
 /** The verbs of a document, in order. Throws on XML that is not well-formed, and on verbs that this
@@ -44,6 +50,7 @@ function readDial({ attributes, children, text }: Element): Verb {
     to: (children[0]?.text ?? text).trim(),
     callerId: attributes['callerId'] ?? null,
     ringS: Number(attributes['timeout'] ?? 30),
+    resultUrl: children[0]?.attributes['statusCallback'] ?? null,
   };
 }
 

@@ -26,6 +26,7 @@ export const twilioRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  reportsTransfers: true,
   dialled: { status: 201, body: { sid: CALL_SID, status: 'queued' }, callId: CALL_SID },
   refusals: [
     {

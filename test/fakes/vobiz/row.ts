@@ -101,6 +101,7 @@ export const vobizRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  reportsTransfers: true,
   dialled: {
     status: 200,
     body: { api_id: 'x', message: 'Call fired', request_uuid: CALL },

@@ -44,6 +44,8 @@ const document = z.array(
       from: z.string().regex(/^\d+$/).optional(),
       limit: z.int().min(1).max(7_200).optional(),
       timeout: z.int().min(1).max(120).optional(),
+      eventUrl: z.tuple([z.url()]).optional(),
+      eventMethod: z.literal('POST').optional(),
       endpoint: z.tuple([
         z.discriminatedUnion('type', [
           z.strictObject({
@@ -125,9 +127,14 @@ export class VonageCall extends DocumentCall<Action> {
     else await this.speak(action.text, TALK_MS_PER_CHARACTER);
   }
 
-  async #connect({ endpoint: [endpoint], from, timeout }: Connect): Promise<void> {
+  async #connect({ endpoint: [endpoint], from, timeout, eventUrl }: Connect): Promise<void> {
     if (endpoint.type !== 'websocket') {
       const to = endpoint.type === 'phone' ? endpoint.number : endpoint.uri;
+      if (eventUrl !== undefined) {
+        const leg = { ...this.fields(), uuid: randomUUID(), to, direction: 'outbound' };
+        const { webhooks } = this.#options;
+        this.#events.send(() => webhooks.post(eventUrl[0], { ...leg, status: 'answered' }), true);
+      }
       await this.dialOut({ to, callerId: from, ringS: timeout });
       return;
     }

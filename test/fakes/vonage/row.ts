@@ -28,6 +28,7 @@ export const vonageRow: HostedRow = {
   }),
   wrongSecret: { signature_secret: 'x'.repeat(32) },
   wrongLogin: { api_secret: 'another' },
+  reportsTransfers: true,
   dialled: {
     status: 201,
     body: { uuid: UUID, status: 'started', direction: 'outbound', conversation_uuid: 'CON-1' },

@@ -188,9 +188,28 @@ describe("the gateway's reply to Plivo", () => {
     const body = plivoWebhook.transferDocument?.(formPost(wanted, inbound))?.body ?? '';
     expect(body).toContain(`<${noun}>`);
     expect(readDocument(body)).toEqual([
-      { verb: 'Dial', to, callerId: '14155550100', ringS: 20 },
+      { verb: 'Dial', to, callerId: '14155550100', ringS: 20, resultUrl: null },
       { verb: 'Hangup', reason: null },
     ]);
+  });
+
+  it('asks for a report of the destination, which is the result of a transfer', () => {
+    const base = 'https://gw.example.com/api/v1/telephony/plivo';
+    const resultUrl = `${base}/transfer-result/1-c${'0'.repeat(32)}`;
+    const target = { to: '14155550102', callerId: '+14155550100', ringS: 20, resultUrl };
+    const wanted = transferUrl(`${base}/transfer/1`, target);
+    const body = plivoWebhook.transferDocument?.(formPost(wanted, inbound))?.body ?? '';
+    expect(readDocument(body)[0]).toMatchObject({ verb: 'Dial', resultUrl });
+    expect(body).toContain('redirect="false"');
+    const report = `${common}&DialStatus=busy&DialBLegUUID=b-1&DialBLegDuration=7`;
+    expect(plivoWebhook.parse(formPost(resultUrl, report))).toEqual({
+      kind: 'transfer-result',
+      callId: 'b-1',
+      status: 'busy',
+      providerStatus: 'busy',
+      durationS: 7,
+      dedupeKey: 'plivo:b-1:transfer',
+    });
   });
 
   it.each(['', '?target=', '?target=e30', '?target=WyIxIiwiIiwxXQ', '?target=%00', '?other=1'])(

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
-import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
+import type { DialRequest, ProviderEvent } from '../../../src/telephony/provider/provider.ts';
 import type { HostedCall } from '../../fakes/hosted/hosted-call.ts';
 import type { HostedFake } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
@@ -245,13 +245,34 @@ describe.each(hostedRows)('$name', (row) => {
 
     it('is transferred', async () => {
       const { call, callId } = await dialled();
-      const documentUrl = gateway.urls('1').transferUrl;
-      const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl };
+      const { transferUrl: documentUrl, resultUrl } = gateway.urls('1');
+      const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl, resultUrl };
       await control.transfer(gateway.credentials, callId, target, signal);
       const { detail } = await call.waitFor('dialed');
       expect(String(detail['to']).replace(/^\+?/, '+')).toBe(THIRD);
       call.hangUp();
     });
+
+    it.runIf(row.reportsTransfers)(
+      'reports how the destination of its transfer took it',
+      async () => {
+        const { call, callId } = await dialled();
+        const { transferUrl: documentUrl, resultUrl } = gateway.urls('1');
+        const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl, resultUrl };
+        await control.transfer(gateway.credentials, callId, target, signal);
+        await call.waitFor('dialed');
+        call.hangUp();
+        const results = () =>
+          gateway.events.filter((_, i) => gateway.requests[i]?.url === resultUrl);
+        const isTaken = (each: ProviderEvent): boolean =>
+          (each.kind === 'status' && each.status === 'in-progress') ||
+          (each.kind === 'transfer-result' && each.status === 'completed');
+        await gateway.until(() => results().some(isTaken));
+        const taken = results().find(isTaken);
+        expect(taken !== undefined && 'callId' in taken && taken.callId).not.toBe(callId);
+        expect([call.faults, gateway.refused]).toEqual([[], 0]);
+      },
+    );
 
     it('can be looked up, also when it is over; an unknown one is none', async () => {
       const { call, callId } = await dialled();

@@ -133,6 +133,7 @@ export class ProviderGateway {
     statusUrl: string;
     answeredByUrl: string;
     transferUrl: string;
+    resultUrl: string;
   } {
     const { routes } = this.provider.webhook;
     const base = `${this.base}/api/v1/telephony/${this.provider.name}`;
@@ -141,6 +142,7 @@ export class ProviderGateway {
       statusUrl: `${base}/${routes.status}/${run}`,
       answeredByUrl: `${base}/${routes.answeredBy}/${run}`,
       transferUrl: `${base}/transfer/${run}`,
+      resultUrl: `${this.base}/api/v1/telephony/${routes.transferResult}/${run}-c${'0'.repeat(32)}`,
     };
   }
 

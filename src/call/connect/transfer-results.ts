@@ -1,0 +1,222 @@
+// Reports of a provider about the destination of a transfer: its progress goes into the run's events, once, whatever the
+// order and the number of deliveries, and to the transfer if this process carries it out. Source: contract §7.1.
+
+import type { Log } from '../../log.ts';
+import { webhooks } from '../../metrics/metrics.ts';
+import { type TransferOutcome, transferOutcome } from '../../model/call-event.ts';
+import { type CallStatus, isTerminal, type ProviderName } from '../../model/provider.ts';
+import { runOfId } from '../../model/transfer-id.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type {
+  ProviderEvent,
+  ProviderRequest,
+  WebhookReply,
+} from '../../telephony/provider/provider.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { stamp } from '../log/transcript.ts';
+import type { CallConfirmation, ProviderCall } from './call-confirmation.ts';
+import type { CallRegistry } from './call-registry.ts';
+import type { ProviderEvents } from './provider-event.ts';
+
+/** A run is closed within this time after its transfer was accepted. */
+const CLOSED_MS = 5_000;
+/** Of one word of a provider. */
+const WORD_MAX = 100;
+
+/** How far the destination is. */
+export interface TransferProgress {
+  outcome: TransferOutcome;
+  /** The provider's id of the destination's leg. */
+  callId: string;
+  providerStatus: string;
+  durationS: number | null;
+}
+
+/** A transfer that this process carries out. */
+export interface FollowedTransfer {
+  /** The id of the destination's leg, once the provider has given it. */
+  callId(): string | undefined;
+  onProgress(progress: TransferProgress): void;
+}
+
+export interface TransferResultsDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  registry: CallRegistry;
+  hangUps: ProviderHangUp;
+  providerEvents: Pick<ProviderEvents, 'verify'>;
+  confirmation: CallConfirmation;
+  clock: Clock;
+  log: Log;
+}
+
+export class TransferResults {
+  readonly #deps: TransferResultsDeps;
+  /** At most one a call. */
+  readonly #followed = new Map<string, FollowedTransfer>();
+
+  constructor(deps: TransferResultsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Until the function that it returns is called. */
+  follow(transferId: string, transfer: FollowedTransfer): () => void {
+    this.#followed.set(transferId, transfer);
+    return () => this.#followed.delete(transferId);
+  }
+
+  /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked. */
+  async take(sent: {
+    name: ProviderName;
+    transferId: string;
+    request: ProviderRequest;
+  }): Promise<WebhookReply> {
+    const { name, transferId, request } = sent;
+    const call = await this.#deps.providerEvents.verify(name, runOfId(transferId), request);
+    if (call === undefined) {
+      webhooks.inc({ provider: name, result: 'unknown_run' });
+      return json({ status: 'ignored', reason: 'unknown_run' });
+    }
+    const progress = await this.#progressOf(call, transferId, request);
+    webhooks.inc({ provider: name, result: 'taken' });
+    if (progress === undefined) return json({ status: 'pending' });
+    await this.note(call, transferId, progress);
+    return json(resultOf(progress.outcome));
+  }
+
+  /** The destination's progress, from a report or from the request for its document. Has an effect once. */
+  async note(call: ProviderCall, transferId: string, progress: TransferProgress): Promise<void> {
+    const { run } = call;
+    const { outcome, callId } = progress;
+    const followed = this.#followed.get(transferId);
+    followed?.onProgress(progress);
+    await this.#deps.store.runs.appendCallback(run.id, `transfer:${transferId}:${outcome}`, {
+      status: `transfer-${outcome}`,
+      timestamp: stamp(this.#deps.clock.now()),
+      call_id: callId,
+      transfer_id: transferId,
+    });
+    await this.#append(call, transferId, progress);
+    if (followed === undefined) await this.#endStranded(call, outcome, CLOSED_MS);
+  }
+
+  /** Undefined for what is no progress of the destination, or is not confirmed. */
+  async #progressOf(
+    call: ProviderCall,
+    transferId: string,
+    request: ProviderRequest,
+  ): Promise<TransferProgress | undefined> {
+    const { run, provider } = call;
+    const event = provider.webhook.parse(request);
+    const isProven = provider.capabilities.webhookProof === 'full';
+    if (event.kind === 'answered-by') {
+      if (!event.machine || !isProven) return undefined;
+      const { callId, answeredBy: providerStatus } = event;
+      return { outcome: 'answering-machine', callId, providerStatus, durationS: null };
+    }
+    if (event.kind !== 'status' && event.kind !== 'transfer-result') return undefined;
+    // The caller's own call may report to the same address.
+    if (event.kind === 'status' && event.callId === run.providerCallId) return undefined;
+    const status = isProven ? event.status : await this.#confirmed(call, transferId, event);
+    const outcome = status && outcomeOf(status);
+    if (outcome === undefined) return undefined;
+    const { callId, durationS } = event;
+    const providerStatus = event.providerStatus.slice(0, WORD_MAX);
+    return { outcome, callId, providerStatus, durationS };
+  }
+
+  /** What the provider says of the destination's leg. A provider may forget it with its end. */
+  async #confirmed(
+    { provider, configuration }: ProviderCall,
+    transferId: string,
+    { callId, status }: Extract<ProviderEvent, { kind: 'status' | 'transfer-result' }>,
+  ): Promise<CallStatus | undefined> {
+    const asked = { provider, configuration, callId };
+    const found = await this.#deps.confirmation.look(asked);
+    if (found !== undefined) return found.status;
+    const isOurs = this.#followed.get(transferId)?.callId() === callId;
+    return isOurs && isTerminal(status) ? status : undefined;
+  }
+
+  /** Only steps forward. Another process numbers the events of a call that it holds. */
+  async #append(
+    { run }: ProviderCall,
+    transferId: string,
+    progress: TransferProgress,
+  ): Promise<void> {
+    const { events, registry } = this.#deps;
+    const isHeld = registry.has(run.id);
+    if (!isHeld && run.state !== 'completed') return;
+    const runLog = await events.open(run.id);
+    const last = runLog.events.findLast(
+      ({ body }) => body.type === 'transfer.result' && body.transferId === transferId,
+    )?.body;
+    if (last?.type === 'transfer.result' && !isStep(last.outcome, progress.outcome)) return;
+    const body = { type: 'transfer.result', transferId, ...progress } as const;
+    const session = registry.session(run.id);
+    if (session === undefined) runLog.append(body, 0);
+    else session.note(body);
+    if (isHeld) return;
+    await events.flush();
+    events.release(run.id);
+  }
+
+  /** A caller whose transfer failed after it had been accepted is on a silent line, where the provider does not end the
+   *  call by itself. Never rejects. */
+  async #endStranded(
+    { run, provider, configuration }: ProviderCall,
+    outcome: TransferOutcome,
+    waitMs: number,
+  ): Promise<void> {
+    const { closeEndsCall, webhookProof } = provider.capabilities;
+    if (closeEndsCall || webhookProof !== 'full' || !isUnanswered(outcome)) return;
+    const { store, clock, hangUps, log } = this.#deps;
+    const { providerCallId } = run;
+    if (providerCallId === null) return;
+    if (run.state === 'completed') {
+      await hangUps.attempt({ provider, configuration }, providerCallId, run.id);
+    } else if (waitMs > 0) {
+      clock.after(waitMs, () => {
+        store.runs
+          .find(run.id)
+          .then(
+            (now) => now && this.#endStranded({ run: now, provider, configuration }, outcome, 0),
+          )
+          .catch((error: unknown) => log.warn({ err: error, runId: run.id }, 'run not read'));
+      });
+    }
+  }
+}
+
+/** Whether nobody took the call. */
+export function isUnanswered(outcome: TransferOutcome): boolean {
+  return ['busy', 'no-answer', 'failed', 'canceled'].includes(outcome);
+}
+
+function outcomeOf(status: CallStatus): TransferOutcome | undefined {
+  if (status === 'initiated') return undefined;
+  return status === 'in-progress' ? 'answered' : status;
+}
+
+function isStep(from: TransferOutcome, to: TransferOutcome): boolean {
+  const { options } = transferOutcome;
+  const isFinal = options.indexOf(from) >= options.indexOf('busy');
+  return !isFinal && options.indexOf(to) > options.indexOf(from);
+}
+
+/** As the reference platform answers. */
+function resultOf(outcome: TransferOutcome): Record<string, unknown> {
+  if (outcome === 'ringing') return { status: 'pending' };
+  const isTaken = outcome === 'answered' || outcome === 'completed';
+  const reason = outcome === 'failed' || outcome === 'canceled' ? 'call_failed' : outcome;
+  const result = isTaken
+    ? { status: 'success', action: 'transfer_success' }
+    : { status: 'transfer_failed', reason: reason.replace('-', '_'), action: 'transfer_failed' };
+  return { status: 'completed', result };
+}
+
+function json(body: Record<string, unknown>): WebhookReply {
+  return { status: 200, contentType: 'application/json', body: JSON.stringify(body) };
+}

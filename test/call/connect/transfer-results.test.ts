@@ -1,0 +1,119 @@
+// What a provider reports of a transfer's destination: proven like other webhooks, in the run's events once, also after
+// the run is closed. Source: contract §7.1.
+
+import { describe, expect, it } from 'vitest';
+import type { TransferOutcome } from '../../../src/model/call-event.ts';
+import { type CallHarness, PUBLIC_URL, signed, withCallHarness } from '../call-harness.ts';
+import { ScriptedModel } from '../scripted-model.ts';
+import { withTools } from '../session/tools-harness.ts';
+
+const at = withCallHarness();
+const LEG = `CA${'9'.repeat(32)}`;
+
+/** A caller who was transferred over Twilio; the id of the transfer, from the document that did it. */
+async function transferred(): Promise<{
+  harness: CallHarness;
+  run: { id: string };
+  transferId: string;
+}> {
+  const { harness } = at;
+  const llm = new ScriptedModel(harness.clock);
+  llm.answers = [{ call: 'front_desk', given: {} }];
+  harness.speech.llm = llm;
+  await withTools(harness, {
+    name: 'Front desk',
+    definition: { type: 'transfer_call', config: { destination: '+14155550199' } },
+  });
+  const { stream, run } = await harness.inboundCall();
+  await harness.heardOut(stream);
+  await harness.says(stream, 'please');
+  const document = (): string | undefined =>
+    harness.rest.asked.find(({ body }) => body.startsWith('Twiml='))?.body;
+  await harness.passThrough(() => document() !== undefined);
+  await harness.ended(run);
+  const [, transferId = ''] =
+    /transfer-result\/([\w-]+)"/.exec(decodeURIComponent(document() ?? '')) ?? [];
+  return { harness, run, transferId };
+}
+
+const urlOf = (transferId: string) =>
+  `${PUBLIC_URL}/api/v1/telephony/transfer-result/${transferId}`;
+const form = (status: string, sequence: number) =>
+  `CallSid=${LEG}&AccountSid=AC00000000000000000000000000000001&CallStatus=${status}&SequenceNumber=${sequence}&Direction=outbound-dial`;
+
+async function report(
+  { callControl }: CallHarness,
+  transferId: string,
+  [status, sequence]: readonly [string, number],
+): Promise<unknown> {
+  const request = signed(urlOf(transferId), form(status, sequence));
+  return JSON.parse((await callControl.event('twilio', transferId, request)).body);
+}
+
+async function outcomes(harness: CallHarness, run: { id: string }): Promise<TransferOutcome[]> {
+  return (await harness.bodies(run, 'transfer.result')).map(({ outcome }) => outcome);
+}
+
+describe('the result of a transfer', () => {
+  it('is asked for by an address that names the run and cannot be guessed', async () => {
+    const { run, transferId } = await transferred();
+    expect(transferId).toMatch(new RegExp(`^${run.id}-c[0-9a-f]{32}$`));
+  });
+
+  it('is in the events of the run that has ended, once, however often and late it is told', async () => {
+    const { harness, run, transferId } = await transferred();
+    const told = async (...status: [string, number]) => report(harness, transferId, status);
+    expect(await told('initiated', 0)).toEqual({ status: 'pending' });
+    expect(await told('ringing', 1)).toEqual({ status: 'pending' });
+    const success = { status: 'success', action: 'transfer_success' };
+    expect(await told('in-progress', 2)).toEqual({ status: 'completed', result: success });
+    await told('in-progress', 2);
+    await told('ringing', 1);
+    await told('completed', 3);
+    await told('in-progress', 2);
+    expect(await outcomes(harness, run)).toEqual(['ringing', 'answered', 'completed']);
+    const [event] = await harness.bodies(run, 'transfer.result');
+    expect(event).toMatchObject({ transferId, callId: LEG, providerStatus: 'ringing' });
+    const { logs, state } = await harness.run(run.id);
+    expect(state).toBe('completed');
+    expect(logs['telephony_status_callbacks']).toEqual(
+      ['transfer-ringing', 'transfer-answered', 'transfer-completed'].map((status) =>
+        expect.objectContaining({ status, transfer_id: transferId, call_id: LEG }),
+      ),
+    );
+  });
+
+  it.each([
+    ['busy', 'busy', 'busy'],
+    ['no-answer', 'no-answer', 'no_answer'],
+    ['failed', 'failed', 'call_failed'],
+    ['canceled', 'canceled', 'call_failed'],
+  ])('that is %s is an outcome and a reason', async (status, outcome, reason) => {
+    const { harness, run, transferId } = await transferred();
+    expect(await report(harness, transferId, [status, 1])).toEqual({
+      status: 'completed',
+      result: { status: 'transfer_failed', reason, action: 'transfer_failed' },
+    });
+    expect(await outcomes(harness, run)).toEqual([outcome]);
+  });
+
+  it('without a valid signature is refused, for a run that exists and for one that does not', async () => {
+    const { harness, run, transferId } = await transferred();
+    for (const id of [transferId, `999999-c${'0'.repeat(32)}`]) {
+      const forged = signed(urlOf(id), form('busy', 1), 'wrong');
+      await expect(harness.callControl.event('twilio', id, forged)).rejects.toMatchObject({
+        code: 'WEBHOOK_SIGNATURE',
+      });
+    }
+    expect(await outcomes(harness, run)).toEqual([]);
+  });
+
+  it('of a run that is gone is ignored, if its account has signed it', async () => {
+    const { harness } = await transferred();
+    const id = `999999-c${'0'.repeat(32)}`;
+    expect(await report(harness, id, ['busy', 1])).toEqual({
+      status: 'ignored',
+      reason: 'unknown_run',
+    });
+  });
+});
