@@ -122,7 +122,7 @@ const table = [
   ],
   ['telephony/ari', ['telephony/ari/*', 'telephony/provider', 'egress', 'model', 'std']],
   // The doctor of hosted providers: what their `inspection` says, in words.
-  ['telephony/doctor', ['telephony/provider', 'model', 'std']],
+  ['telephony/doctor', ['telephony/provider', 'egress', 'model', 'std']],
   ['telephony/registry', ['telephony/*', 'egress', 'model', 'std']],
 
   ['call', ['telephony/provider', 'model', 'std']],

@@ -22,6 +22,7 @@ const routing = z.object({
       message: z.string().nullable(),
     }),
   ),
+  not_examined: z.int().default(0),
 });
 type Change = z.infer<typeof routing>['changes'][number];
 
@@ -37,9 +38,14 @@ export async function providersSync(
   const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
   const path = `/organizations/telephony-configs/${id}/sync`;
   const body = { apply: options.yes === true };
-  const { changes } = await askGateway({ url, key }, { method: 'POST', path, body }, routing);
+  const { changes, not_examined: left } = await askGateway(
+    { url, key },
+    { method: 'POST', path, body },
+    routing,
+  );
+  if (left > 0) out(`${left} more numbers with an agent were not examined.\n`);
   for (const change of changes) out(linesOf(change));
-  if (changes.length === 0) out('All calls come here already.\n');
+  if (changes.length === 0 && left === 0) out('All calls come here already.\n');
   const isPlanned = changes.some(({ state }) => state === 'planned');
   if (isPlanned)
     out('Nothing was changed. With --yes it is: all numbers of an application move.\n');

@@ -1,11 +1,13 @@
 // The command `patchbay services record` between our own clients and fakes of services.
 
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { runCli } from '../../src/cli/cli.ts';
-import { ServiceFault } from '../../src/speech/service/service-fault.ts';
+import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../src/speech/service/service-http.ts';
 import { VendorSocket } from '../../src/speech/service/vendor-socket.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -108,18 +110,32 @@ describe('patchbay services record', () => {
   it('passes a refusal on as the service gave it', async () => {
     const acme = await startSocketService({ refuse: { status: 401, body: `no ${KEY}` } });
     opened.push(acme);
-    const { url } = await record(acme.url);
+    const { url, result } = await record(acme.url);
     const { faults } = open(url.replace('http', 'ws'));
     await vi.waitFor(() => expect(faults[0]).toMatchObject({ kind: 'auth' }));
-    expect(readFileSync(join(folder, 'capture.jsonl'), 'utf8')).toContain('"text":"no KEY"');
-    // It ends with the next request, which is answered.
-    const means = serviceMeans(systemClock);
-    const http = new ServiceHttp({ job: 'llm', service: 'acme', secrets: [], means });
-    opened.push(http);
-    const { signal } = new AbortController();
-    await http
-      .request({ method: 'GET', url: `${url}/x`, signal, answerMsMax: 5_000 })
-      .catch((error: unknown) => expect(error).toBeInstanceOf(ServiceFault));
+    const { exit, text } = await result();
+    expect([exit, text.includes('"text":"no KEY"')]).toEqual([0, true]);
+  });
+
+  it('takes keys out of fields, addresses and subprotocols', async () => {
+    const protocol = ['realtime', `insecure-api-key.${KEY}`];
+    const acme = await startSocketService({
+      onConnection: ({ socket }) => {
+        const next = { accessToken: 'token-98765', url: 'wss://a.example/x?token=abc123def&n=1' };
+        socket.send(JSON.stringify({ next, protocol: socket.protocol }));
+      },
+    });
+    opened.push(acme);
+    const { url, result } = await record(acme.url);
+    const socket = new WebSocket(url.replace('http', 'ws'), protocol);
+    const [message] = (await once(socket, 'message')) as [Buffer];
+    expect(JSON.parse(message.toString())).toMatchObject({ protocol: 'realtime' });
+    expect(socket.protocol).toBe('realtime');
+    socket.close();
+    const { exit, text } = await result();
+    expect(exit).toBe(0);
+    for (const secret of [KEY, 'token-98765', 'abc123def']) expect(text).not.toContain(secret);
+    expect(text).toContain('wss://a.example/x?token=KEY&n=1');
   });
 
   it('writes a request and the events of its answer', async () => {

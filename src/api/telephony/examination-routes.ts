@@ -146,10 +146,12 @@ async function hostedFindings(
 ): Promise<Finding[]> {
   const provider = hostedProviderOf(deps, name);
   if (provider === undefined) return [];
+  const { numbers, more } = await hostedNumbers(deps, id, provider);
   return examineHosted({
     ...{ provider, configurationId: id, credentials, signal },
     missingWebhookKey: missingWebhookKey(name, credentials),
-    numbers: await hostedNumbers(deps, id, provider),
+    numbers,
+    moreNumbers: more,
     publicUrl: deps.publicUrl,
     inboundUrl: deps.publicUrl + INBOUND_PATH,
     clock: deps.clock,

@@ -16,19 +16,22 @@ export function hostedProviderOf(deps: ApiDeps, name: ProviderName): HostedProvi
   return isHosted(provider) ? provider : undefined;
 }
 
-/** The configuration's active numbers, at most NUMBERS_MAX. */
+/** The configuration's active numbers, at most NUMBERS_MAX: those with an agent first. `more`: how many with an agent are
+ *  left out. */
 export async function hostedNumbers(
   deps: ApiDeps,
   configurationId: string,
   provider: HostedProvider,
-): Promise<ExaminedNumber[]> {
-  const numbers = await deps.store.telephony.listNumbers(configurationId);
-  return numbers
-    .filter(({ isActive }) => isActive)
-    .slice(0, NUMBERS_MAX)
-    .map(({ address, addressNormalized, inboundWorkflowId }) => ({
-      address,
-      providerAddress: provider.formatAddress(addressNormalized),
-      isInbound: inboundWorkflowId !== null,
-    }));
+): Promise<{ numbers: ExaminedNumber[]; more: number }> {
+  const stored = await deps.store.telephony.listNumbers(configurationId);
+  const active = stored.filter(({ isActive }) => isActive);
+  const inbound = active.filter(({ inboundWorkflowId }) => inboundWorkflowId !== null);
+  const others = active.filter(({ inboundWorkflowId }) => inboundWorkflowId === null);
+  const numbers = [...inbound, ...others].slice(0, NUMBERS_MAX).map((number) => ({
+    address: number.address,
+    providerAddress: provider.formatAddress(number.addressNormalized),
+    isTelephone: number.addressType === 'pstn',
+    isInbound: number.inboundWorkflowId !== null,
+  }));
+  return { numbers, more: Math.max(0, inbound.length - NUMBERS_MAX) };
 }

@@ -33,6 +33,8 @@ const change = z
 
 export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
   const limiter = new FailureLimiter(deps.clock, OF_ORGANIZATION);
+  /** Configurations whose routing is read or changed. */
+  const running = new Set<string>();
 
   api.post(
     '/organizations/telephony-configs/:config_id/sync',
@@ -43,15 +45,21 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
         operationId: 'syncTelephonyConfiguration',
         summary: 'Point inbound calls at this installation',
         description:
-          "Shows which application and numbers of a hosted provider send their calls elsewhere, and with `apply` points them at this installation's public address. Numbers without an agent are left alone.",
+          "Shows which application and numbers of a hosted provider send their calls elsewhere, and with `apply` points them at this installation's public address. An application is pointed with all its numbers, also those of other systems; of the numbers, those with an agent are pointed alone. At most 50 of them are examined.",
         params: z.object({ config_id: idInPath }),
         body: z.object({
           apply: z.boolean().default(false).describe('False: only shows what would change.'),
         }),
         response: {
-          200: z.object({ changes: z.array(change) }).meta({ id: 'TelephonyRouting' }),
+          200: z
+            .object({
+              changes: z.array(change),
+              not_examined: z.int().describe('Further numbers with an agent.'),
+            })
+            .meta({ id: 'TelephonyRouting' }),
           ...faults(
             'CONFIGURATION_NOT_FOUND',
+            'EXAMINATION_RUNNING',
             'PROVIDER_NOT_BUILT',
             'SYNC_UNSUPPORTED',
             'TOO_MANY_ATTEMPTS',
@@ -66,19 +74,23 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
       if (provider === undefined) {
         throw new GatewayError('SYNC_UNSUPPORTED', { provider: stored.provider });
       }
+      if (running.has(stored.id)) throw new GatewayError('EXAMINATION_RUNNING');
       limiter.count(organizationId);
+      running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, SYNC_MS_MAX, 'sync');
       try {
-        const numbers = await hostedNumbers(deps, stored.id, provider);
+        const { numbers, more } = await hostedNumbers(deps, stored.id, provider);
         const wish = {
           ...{ provider, credentials: stored.credentials, signal: deadline.signal },
           numbers: numbers.filter(({ isInbound }) => isInbound),
           inboundUrl: deps.publicUrl + INBOUND_PATH,
         };
         const changes = await planRouting(wish);
-        return { changes: request.body.apply ? await applyRouting(wish, changes) : changes };
+        const made = request.body.apply ? await applyRouting(wish, changes) : changes;
+        return { changes: made, not_examined: more };
       } finally {
         deadline.done();
+        running.delete(stored.id);
       }
     },
   );

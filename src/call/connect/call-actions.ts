@@ -1,6 +1,6 @@
 // Performs what connects or refuses a call at its provider: the reply to the webhook, and where a reply does not do it
-// a command to the provider's REST interface. The reply waits for the command: a provider repeats a webhook that got no
-// reply, so that a process that dies before its command was accepted leaves the call to the next delivery.
+// a command to the provider's REST interface. The reply waits REPLY_MS for the command: a provider repeats a webhook that
+// got no reply, so that a process that dies within that time leaves the call to the next delivery.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';

@@ -11,7 +11,10 @@ import type { HostedProvider, ProviderRequest } from '../../telephony/provider/p
 import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
 
 /** Followed at once, of all calls; more are dropped. */
-const REPORTS_MAX = 50;
+const REPORTS_MAX = 200;
+/** Of one run at once: a sender that knows one call must not take the places of all others. A call has about ten changes
+ *  of its state. */
+const OF_RUN_MAX = 8;
 /** The provider does not send a report again after its reply. */
 const ATTEMPTS_MAX = 3;
 /** Before the second attempt; the next pause is twice as long. */
@@ -28,6 +31,7 @@ export interface UnprovenReportsDeps {
 export class UnprovenReports {
   readonly #deps: UnprovenReportsDeps;
   #following = 0;
+  readonly #ofRun = new Map<string, number>();
 
   constructor(deps: UnprovenReportsDeps) {
     this.#deps = deps;
@@ -36,11 +40,13 @@ export class UnprovenReports {
   /** Never throws. */
   take(provider: HostedProvider, runId: string, request: ProviderRequest): void {
     const { name } = provider;
-    if (this.#following >= REPORTS_MAX) {
+    const ofRun = this.#ofRun.get(runId) ?? 0;
+    if (this.#following >= REPORTS_MAX || ofRun >= OF_RUN_MAX) {
       webhooks.inc({ provider: name, result: 'dropped' });
       return;
     }
     this.#following += 1;
+    this.#ofRun.set(runId, ofRun + 1);
     this.#follow(provider, runId, request)
       .then((result) => webhooks.inc({ provider: name, result }))
       .catch((error: unknown) => {
@@ -49,6 +55,9 @@ export class UnprovenReports {
       })
       .finally(() => {
         this.#following -= 1;
+        const left = (this.#ofRun.get(runId) ?? 1) - 1;
+        if (left > 0) this.#ofRun.set(runId, left);
+        else this.#ofRun.delete(runId);
       });
   }
 
@@ -91,8 +100,10 @@ export class UnprovenReports {
       try {
         return await this.#deps.confirmation.confirmed(call, event);
       } catch (error) {
-        const isOurs = codeOf(error)?.startsWith('PROVIDER_') === true;
-        if (!isOurs || attempt === ATTEMPTS_MAX) throw error;
+        const code = codeOf(error);
+        // PROVIDER_CAPACITY: the requests about this call are used up, and a pause does not change that soon.
+        const isPassing = code?.startsWith('PROVIDER_') === true && code !== 'PROVIDER_CAPACITY';
+        if (!isPassing || attempt === ATTEMPTS_MAX) throw error;
       }
       await this.#pause(PAUSE_MS * 2 ** (attempt - 1));
     }

@@ -1,5 +1,5 @@
-// A relay on this machine between a client and a service: requests and websockets go to the service as they come, and what
-// both say goes to a capture. It follows no redirect and repeats nothing.
+// A relay on this machine between a client and a service: requests and websockets go to the service as they come, and the
+// messages of both go to a capture. It follows no redirect and repeats nothing.
 
 import {
   createServer,
@@ -10,6 +10,7 @@ import {
 import { request as encrypted } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Side, WireCapture } from './wire-capture.ts';
 
@@ -24,6 +25,9 @@ const WAITING_MAX = 100;
 /** Of the connection between two programs. */
 const HOP =
   /^(host|connection|upgrade|keep-alive|transfer-encoding|proxy-.*|sec-websocket-.*|accept-encoding)$/i;
+
+/** The one that the service has chosen, by the client's request. */
+const subprotocols = new WeakMap<IncomingMessage, string>();
 
 export interface ServiceRelay {
   /** http://127.0.0.1:port */
@@ -41,7 +45,10 @@ export interface RelayOptions {
 
 export async function startRelay(options: RelayOptions): Promise<ServiceRelay> {
   let sessions = 0;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX });
+  const sockets = new WebSocketServer({
+    ...{ noServer: true, maxPayload: MESSAGE_BYTES_MAX },
+    handleProtocols: (_, request) => subprotocols.get(request) ?? false,
+  });
   const server = createServer((request, response) => {
     sessions += 1;
     relayRequest({ ...options, session: sessions }, request, response);
@@ -100,13 +107,14 @@ function relayRequest(of: Session, request: IncomingMessage, response: ServerRes
 function noteBody({ capture, session }: Session, from: Side, body: IncomingMessage): void {
   const type = body.headers['content-type'] ?? '';
   const isText = /json|text\/|event-stream|xml/.test(type);
+  const decoder = new StringDecoder('utf8');
   let text = '';
   body.on('data', (part: Buffer) => {
     if (!isText) {
       capture.binary(session, from, part.length);
       return;
     }
-    text += part.toString();
+    text += decoder.write(part);
     // A key that is cut in two would not be found: whole events, or the whole body.
     const end = /event-stream/.test(type) ? text.lastIndexOf('\n\n') : -1;
     if (end < 0 && text.length < MESSAGE_BYTES_MAX) return;
@@ -124,8 +132,12 @@ function relaySocket(
   const { url = '/' } = request;
   capture.request(session, { method: 'GET', url, headers: request.headers });
   socket.on('error', () => undefined);
+  socket.on('close', () => {
+    if (inner === undefined) outer.terminate();
+  });
   const target = targetOf(to, url).replace(/^http/, 'ws');
-  const outer = new WebSocket(target, {
+  const wanted = request.headers['sec-websocket-protocol']?.split(',').map((each) => each.trim());
+  const outer = new WebSocket(target, wanted ?? [], {
     headers: passedOn(request.headers),
     ...{ perMessageDeflate: false, followRedirects: false },
     ...{ handshakeTimeout, maxPayload: MESSAGE_BYTES_MAX },
@@ -151,6 +163,7 @@ function relaySocket(
     onSession();
   });
   outer.on('open', () => {
+    if (outer.protocol !== '') subprotocols.set(request, outer.protocol);
     sockets.handleUpgrade(request, socket, head, (opened) => {
       inner = opened;
       for (const [data, isBinary] of waiting.splice(0)) opened.send(data, { binary: isBinary });
@@ -181,14 +194,20 @@ function end(socket: WebSocket | undefined, code: number, reason: string): void 
 }
 
 /** The upgrade is answered as the service answered it. */
-function refuse({ capture, session }: Session, answer: IncomingMessage, socket: Duplex): void {
+function refuse(
+  { capture, session, onSession }: Session,
+  answer: IncomingMessage,
+  socket: Duplex,
+): void {
   const { statusCode: status = 502, headers } = answer;
   capture.answer(session, { status, headers });
+  const decoder = new StringDecoder('utf8');
   let text = '';
   answer.on('data', (part: Buffer) => {
-    if (text.length < REFUSAL_BYTES_MAX) text += part.toString();
+    if (text.length < REFUSAL_BYTES_MAX) text += decoder.write(part);
   });
   answer.on('close', () => {
+    onSession();
     capture.text(session, 'service', text);
     const length = `content-length: ${Buffer.byteLength(text)}`;
     socket.end(`HTTP/1.1 ${status} Refused\r\n${length}\r\nconnection: close\r\n\r\n${text}`);

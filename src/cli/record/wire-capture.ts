@@ -1,4 +1,4 @@
-// What a client and a service say to each other, as lines of JSON for a file: without keys, with the length of audio in
+// The messages between a client and a service, as lines of JSON for a file: without keys, with the length of audio in
 // its place. Words that were recognised or spoken stay. A line is written when it happens: a process that is killed
 // leaves whole lines.
 
@@ -16,8 +16,12 @@ const SECRET_CHARACTERS_MIN = 6;
 const SECRETS_MAX = 100;
 const DEPTH_MAX = 30;
 const KEY = 'KEY';
-/** They are of the connection, or tell nothing. */
-const UNSAID =
+/** Their whole value is a credential, or has one among its parts. */
+const SECRET_HEADER = /^(set-cookie|sec-websocket-protocol)$/i;
+/** A parameter of an address that stands in a text. */
+const PARAMETER = /([?&])([^=&?\s"'<>]{1,100})=([^&#\s"'<>]+)/g;
+/** Headers of the connection, and those without information. */
+const LEFT_OUT =
   /^(host|connection|upgrade|sec-websocket-(key|version|extensions|accept)|content-length|transfer-encoding|accept-encoding|date|server|via|alt-svc|strict-transport-security|cf-.*|x-request-id|request-id|nel|report-to|.*organization.*|.*project.*)$/i;
 
 export type Side = 'client' | 'service';
@@ -77,17 +81,18 @@ export class WireCapture {
   }
 
   #headers(headers: object): Record<string, unknown> {
-    const said = Object.entries(headers).filter(([name]) => !UNSAID.test(name));
-    return Object.fromEntries(said.map(([name, value]) => [name, this.#field(name, value, 0)]));
+    const kept = Object.entries(headers).filter(([name]) => !LEFT_OUT.test(name));
+    return Object.fromEntries(kept.map(([name, value]) => [name, this.#field(name, value, 0)]));
   }
 
   #field(name: string, value: unknown, depth: number): unknown {
-    const isCredential = /^set-cookie$/i.test(name) || isCredentialName(name);
+    const isCredential = SECRET_HEADER.test(name) || isCredentialName(name);
     if (!isCredential || depth >= DEPTH_MAX) return this.#value(value, depth);
     if (Array.isArray(value)) return value.map((each) => this.#field(name, each, depth + 1));
     if (typeof value !== 'string') return this.#value(value, depth);
     const [, scheme = '', secret = ''] = /^([A-Za-z]{2,12} )?(.*)$/s.exec(value) ?? [];
-    this.#learn(secret);
+    this.#addSecret(secret);
+    for (const part of secret.split(/[,;\s]+/)) this.#addSecret(part);
     return `${scheme}${KEY}`;
   }
 
@@ -119,12 +124,16 @@ export class WireCapture {
       return `<${text.length} characters of Base64>`;
     }
     // Before it is cut: a part of a secret would not be found.
-    let clean = text;
+    let clean = text.replace(PARAMETER, (all, mark: string, name: string, value: string) => {
+      if (!isCredentialName(name)) return all;
+      this.#addSecret(value);
+      return `${mark}${name}=${KEY}`;
+    });
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, KEY);
     return clean.slice(0, TEXT_CHARACTERS_MAX);
   }
 
-  #learn(secret: string): void {
+  #addSecret(secret: string): void {
     if (secret.length < SECRET_CHARACTERS_MIN || this.#secrets.size >= SECRETS_MAX) return;
     this.#secrets.add(secret);
     this.#secrets.add(encodeURIComponent(secret));

@@ -13,7 +13,7 @@ const NAMED = /\{(key|api_key|secret|api_secret)\}/;
 
 /** Whether a field, header or parameter of that name has a credential as its value. */
 export function isCredentialName(name: string): boolean {
-  return CREDENTIAL_NAME.test(name);
+  return CREDENTIAL_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
 export const SECRET_IN_DESCRIPTION =

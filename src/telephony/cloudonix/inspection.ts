@@ -32,7 +32,8 @@ export function createCloudonixInspection(client: CloudonixClient): ProviderInsp
         const { application_name: name } = checkedCredentials(credentials);
         if (!name) return undefined;
         const found = await findApplication(client, { credentials, name, signal });
-        return found && { id: found.id, name, inboundUrl: found.url || null };
+        const otherId = found?.uuid ?? undefined;
+        return found && { id: found.id, otherId, name, inboundUrl: found.url || null };
       },
 
       async point(credentials, inboundUrl, signal) {
@@ -45,6 +46,8 @@ export function createCloudonixInspection(client: CloudonixClient): ProviderInsp
         answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
       },
     },
+
+    movesNumbers: false,
 
     targets: (credentials, addresses, signal) =>
       targetsOf(client, { credentials, addresses, signal }),

@@ -58,15 +58,23 @@ export function applicationOutcome(
 
 export interface NumberFacts {
   target: NumberTarget | undefined;
-  /** Of the configuration's application; undefined where there is none. */
-  applicationId: string | undefined;
+  /** The configuration's; undefined where there is none. */
+  application: Pick<ApplicationReport, 'id' | 'otherId'> | undefined;
   inboundUrl: string;
+  /** False for a SIP address. */
+  isTelephone: boolean;
+  /** As in ProviderInspection. */
+  movesNumbers: boolean;
 }
 
 /** Whether the number's calls reach the configuration. */
-export function isRoutedHere({ target, applicationId, inboundUrl }: NumberFacts): boolean {
+export function isRoutedHere(
+  facts: Pick<NumberFacts, 'target' | 'application' | 'inboundUrl'>,
+): boolean {
+  const { target, application, inboundUrl } = facts;
   if (target?.kind === 'url') return target.url === inboundUrl;
-  return target?.kind === 'application' && target.id === applicationId;
+  if (target?.kind !== 'application' || application === undefined) return false;
+  return target.id === application.id || target.id === application.otherId;
 }
 
 /** In words: "its calls go ...". */
@@ -80,12 +88,16 @@ export function targetWords(target: NumberTarget | undefined): string {
 export function numberOutcome(facts: NumberFacts, sync: string): CheckOutcome {
   const { target } = facts;
   if (isRoutedHere(facts)) return pass('Its calls come here.');
+  if (target === undefined && !facts.isTelephone) {
+    return skip('The provider lists telephone numbers alone; its console says where this leads.');
+  }
   if (target === undefined) {
     return fail('The account does not own it.', 'Remove it here, or buy it at the provider.');
   }
   const message = `Its calls go ${target.kind === 'none' ? '' : 'to '}${targetWords(target)}.`;
+  const isOthers = target.kind === 'application' && !facts.movesNumbers;
   const advice =
-    target.kind === 'blocked'
+    target.kind === 'blocked' || isOthers
       ? "Remove it from there in the provider's console."
       : `${sync} moves it.`;
   return fail(message, advice);

@@ -1,24 +1,30 @@
 // Checks whether a provider reaches this gateway: its public address, a request to it, and the upgrade of a media socket.
 
+import { isIP } from 'node:net';
+import { addressClass } from '../../egress/address-class.ts';
 import type { CheckOutcome } from '../provider/check.ts';
 import { fail, pass } from '../provider/check.ts';
 import type { SelfCall } from './self-call.ts';
 
-const LOCAL =
-  /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[?::1\]?$|.*\.local$)/i;
+const LOCAL_NAME = /^(localhost|.*\.(local|localhost|internal|home\.arpa))$/i;
 
 /** The address itself. */
 export function addressOutcome(publicUrl: string): CheckOutcome {
   const url = URL.parse(publicUrl);
   const advice =
     'Set PATCHBAY_PUBLIC_URL to the https:// address at which the internet reaches this gateway, and restart it.';
-  if (url === null || LOCAL.test(url.hostname)) {
+  if (url === null || isLocal(url.hostname)) {
     return fail(`Providers cannot reach ${publicUrl}.`, advice);
   }
   if (url.protocol !== 'https:') {
     return fail(`${publicUrl} has no TLS: providers open media sockets over wss:// alone.`, advice);
   }
   return pass(publicUrl);
+}
+
+function isLocal(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return isIP(address) === 0 ? LOCAL_NAME.test(hostname) : addressClass(address) !== 'public';
 }
 
 export function healthOutcome(call: SelfCall, publicUrl: string): CheckOutcome {

@@ -35,6 +35,8 @@ export interface ExaminedNumber {
   address: string;
   /** In the provider's format. */
   providerAddress: string;
+  /** False for a SIP address: most providers route telephone numbers alone. */
+  isTelephone: boolean;
   /** Whether an agent answers its calls. */
   isInbound: boolean;
 }
@@ -47,6 +49,8 @@ export interface HostedExamination {
   missingWebhookKey: string | undefined;
   /** Active ones. */
   numbers: readonly ExaminedNumber[];
+  /** Further ones whose calls an agent answers; they are not examined. */
+  moreNumbers: number;
   publicUrl: string;
   inboundUrl: string;
   clock: Clock;
@@ -96,7 +100,11 @@ async function accountFindings(examination: HostedExamination): Promise<Finding[
     const advice = 'Add a number to the configuration: a call needs a caller id.';
     add('numbers', 'Numbers', warn('The configuration has no active number.', advice));
   }
-  return [...findings, ...(await numberFindings(examination, application?.id))];
+  if (examination.moreNumbers > 0) {
+    const message = `${examination.moreNumbers} more numbers with an agent were not examined.`;
+    add('numbers', 'Numbers', skip(message));
+  }
+  return [...findings, ...(await numberFindings(examination, application))];
 }
 
 function keyOutcome({ missingWebhookKey: missing }: HostedExamination): CheckOutcome {
@@ -110,12 +118,13 @@ function keyOutcome({ missingWebhookKey: missing }: HostedExamination): CheckOut
 /** One for each number. What fails for all is one finding. */
 async function numberFindings(
   examination: HostedExamination,
-  applicationId: string | undefined,
+  application: ApplicationReport | undefined,
 ): Promise<Finding[]> {
   const { provider, credentials, inboundUrl } = examination;
   const inbound = examination.numbers.filter(({ isInbound }) => isInbound);
   if (inbound.length === 0) return [];
   const addresses = inbound.map(({ providerAddress }) => providerAddress);
+  const { movesNumbers } = provider.inspection;
   const sync = syncCommand(examination);
   let findings: Finding[] = [];
   const all = await one(
@@ -124,9 +133,12 @@ async function numberFindings(
     'Numbers',
     async (signal) => {
       const targets = await provider.inspection.targets(credentials, addresses, signal);
-      findings = inbound.map(({ address }, i) => ({
+      findings = inbound.map(({ address, isTelephone }, i) => ({
         ...{ key: 'number', title: `Number ${address}` },
-        ...numberOutcome({ target: targets[i], applicationId, inboundUrl }, sync),
+        ...numberOutcome(
+          { target: targets[i], application, inboundUrl, isTelephone, movesNumbers },
+          sync,
+        ),
       }));
       return pass('');
     },

@@ -36,6 +36,13 @@ export async function planRouting(wish: RoutingWish): Promise<RoutingChange[]> {
   const asked = provider.inspection.application;
   if (asked === null) return planNumbers(wish, undefined);
   const application = await asked.read(credentials, signal);
+  if (application === undefined) {
+    const { numbers, inboundUrl: to } = wish;
+    const ofNumbers = numbers.map(({ address: subject }): RoutingChange => {
+      return { kind: 'number', subject, from: 'not examined', to, ...NO_APPLICATION };
+    });
+    return [...planApplication(wish, application), ...ofNumbers];
+  }
   const numbers = await planNumbers(wish, application);
   return [...planApplication(wish, application), ...numbers];
 }
@@ -59,11 +66,13 @@ async function planNumbers(
   const addresses = numbers.map(({ providerAddress }) => providerAddress);
   const targets = await inspection.targets(credentials, addresses, signal);
   const to = inspection.application === null ? inboundUrl : `application ${application?.name}`;
-  return numbers.flatMap(({ address }, i): RoutingChange[] => {
+  return numbers.flatMap(({ address, isTelephone }, i): RoutingChange[] => {
     const target = targets[i];
-    if (isRoutedHere({ target, applicationId: application?.id, inboundUrl })) return [];
+    if (isRoutedHere({ target, application, inboundUrl })) return [];
+    if (target === undefined && !isTelephone) return [];
     const change = { kind: 'number', subject: address, from: targetWords(target), to } as const;
-    const isBlocked = target === undefined || target.kind === 'blocked';
+    const isOthers = target?.kind === 'application' && !inspection.movesNumbers;
+    const isBlocked = target === undefined || target.kind === 'blocked' || isOthers;
     return [{ ...change, ...(isBlocked ? BLOCKED : PLANNED) }];
   });
 }

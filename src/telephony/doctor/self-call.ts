@@ -78,10 +78,12 @@ async function textOf(response: IncomingMessage): Promise<string> {
 
 /** A name that is not found, and a certificate that is not trusted, are the same from everywhere. */
 function failure(error: unknown): SelfCall {
-  const code =
+  const found =
     error instanceof Error && 'code' in error && typeof error.code === 'string'
       ? error.code
       : 'unknown';
-  const isCertain = code === 'ENOTFOUND' || /CERT|TLS|SSL|SELF_SIGNED/.test(code);
+  const code = found === 'ABORT_ERR' ? 'no answer in time' : found;
+  // UNABLE_TO_VERIFY_LEAF_SIGNATURE: the certificates between it and the authority are missing.
+  const isCertain = code === 'ENOTFOUND' || /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code);
   return { kind: 'failed', code, isCertain };
 }

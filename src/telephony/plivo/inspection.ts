@@ -29,6 +29,8 @@ export function createPlivoInspection(client: AccountClient<PlivoConfig>): Provi
 
     application: applicationInspection(client),
 
+    movesNumbers: true,
+
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) =>
         targetOf(client, plivoNumbers, { credentials, address, signal }),

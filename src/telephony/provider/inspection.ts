@@ -14,9 +14,11 @@ export interface AccountReport {
 }
 
 export interface ApplicationReport {
-  /** How number targets name it, */
+  /** The id by which NumberTarget names it. */
   id: string;
-  /** and how people find it at the provider. */
+  /** A second id by which NumberTarget may name it. */
+  otherId?: string | undefined;
+  /** Its name in the provider's console. */
   name: string;
   /** Where it sends inbound calls; null: nowhere. */
   inboundUrl: string | null;
@@ -46,6 +48,8 @@ export interface ProviderInspection {
   account(credentials: ProviderCredentials, signal: AbortSignal): Promise<AccountReport>;
   /** Null where numbers have addresses of their own. */
   application: ApplicationInspection | null;
+  /** Whether `ProviderControl.configureInbound` takes a number over from another application. */
+  movesNumbers: boolean;
   /** In the order of `addresses` (in the provider's format); undefined for one that the account does not own. Throws
    *  PROVIDER_*. */
   targets(

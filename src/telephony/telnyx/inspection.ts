@@ -59,6 +59,8 @@ export function createTelnyxInspection(client: TelnyxClient): ProviderInspection
       },
     },
 
+    movesNumbers: false,
+
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, address, { credentials, signal })),
   };

@@ -31,6 +31,8 @@ export function createTwilioInspection(client: TwilioClient): ProviderInspection
 
     application: null,
 
+    movesNumbers: true,
+
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf(client, { credentials, address, signal })),
   };

@@ -39,6 +39,8 @@ export function createVobizInspection(client: AccountClient<VobizConfig>): Provi
 
     application: applicationInspection(client),
 
+    movesNumbers: true,
+
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) =>
         targetOf(client, vobizNumbers, { credentials, address, signal }),

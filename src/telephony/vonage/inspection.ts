@@ -42,6 +42,8 @@ export function createVonageInspection(client: VonageClient): ProviderInspection
       },
     },
 
+    movesNumbers: true,
+
     targets: (credentials, addresses, signal) =>
       inTurn(addresses, (address) => targetOf({ client, credentials, signal }, address)),
   };

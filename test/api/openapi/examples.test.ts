@@ -57,6 +57,7 @@ const unanswered: Record<string, unknown> = {
         message: null,
       },
     ],
+    not_examined: 0,
   },
   transcribeRecording: { transcript: 'Hello, how can I help you?' },
   deleteCampaign: { message: 'Campaign deleted' },

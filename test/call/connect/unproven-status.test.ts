@@ -128,12 +128,28 @@ describe('a report that has no proof', () => {
     expect((await harness.run(runId)).state).toBe('initialized');
   });
 
-  it('causes 20 look-ups at once at most, however many come', async () => {
+  it('is followed with up to seven others of its run; those of other runs keep their places', async () => {
     const { harness, runId, lookUps, post } = await reportedCall({ faults: 1_000 });
-    for (let i = 0; i < 200; i += 1) await post(runId, CALL, STRANGER);
-    await harness.until(() => lookUps.length >= 20);
+    const { runId: other } = await harness.start();
+    const { providerCallId = '' } = await harness.run(other);
+    for (let i = 0; i < 400; i += 1) await post(runId, CALL, STRANGER);
+    await harness.until(() => lookUps.length >= 8);
     await harness.pass(100);
-    expect(lookUps).toHaveLength(20);
+    expect(lookUps).toHaveLength(8);
+    await post(other, providerCallId ?? '', STRANGER);
+    await harness.until(() => lookUps.length === 9);
+  });
+
+  it('gives up once the requests about its call are used up, and holds no place meanwhile', async () => {
+    const { harness, runId, lookUps, post } = await reportedCall({ faults: 1_000 });
+    for (let round = 0; round < 5; round += 1) {
+      for (let i = 0; i < 8; i += 1) await post(runId, CALL, STRANGER);
+      await harness.pass(1_000);
+    }
+    await harness.pass(5_000);
+    // 20 at once, and one more each 10 s.
+    expect(lookUps.length).toBeLessThanOrEqual(21);
+    expect(lookUps.length).toBeGreaterThanOrEqual(20);
   });
 
   it('that is proven fails where the provider cannot be asked, so that it is sent again', async () => {

@@ -1,9 +1,12 @@
 // What the doctor finds at every hosted provider, and how inbound calls are pointed here: against each fake, with faults.
 
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
+import { addressOutcome } from '../../../src/telephony/doctor/address-checks.ts';
 import {
   examineHosted,
   type HostedExamination,
@@ -11,6 +14,7 @@ import {
 import { applyRouting, planRouting } from '../../../src/telephony/doctor/routing.ts';
 import type { Finding } from '../../../src/telephony/provider/pbx.ts';
 import { missingWebhookKey } from '../../../src/telephony/registry/configuration.ts';
+import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
 import { freePort } from '../../fakes/free-port.ts';
 import type { HostedFake } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
@@ -60,8 +64,12 @@ describe.each(hostedRows)('$name', (row) => {
     ...{ provider, configurationId: '7', publicUrl, signal },
     credentials: row.configuration(fake.baseUrl),
     numbers: [
-      { address: NUMBER, providerAddress: provider.formatAddress(NUMBER), isInbound: true },
+      {
+        ...{ address: NUMBER, providerAddress: provider.formatAddress(NUMBER) },
+        ...{ isInbound: true, isTelephone: true },
+      },
     ],
+    moreNumbers: 0,
     inboundUrl: `${publicUrl}/api/v1/telephony/inbound/run`,
     missingWebhookKey: undefined,
     clock: systemClock,
@@ -123,7 +131,10 @@ describe.each(hostedRows)('$name', (row) => {
     });
     const wish = examination();
     const changes = await planRouting(wish);
-    expect(changes[0]).toMatchObject({ kind: 'application', state: 'blocked' });
+    expect(changes).toMatchObject([
+      { kind: 'application', state: 'blocked' },
+      { kind: 'number', state: 'blocked', to: wish.inboundUrl },
+    ]);
   });
 
   it.runIf(hasApplication)(
@@ -157,23 +168,36 @@ describe.each(hostedRows)('$name', (row) => {
       verdict: 'fail',
       message: expect.stringMatching(/^Its calls go to /),
     });
+    // These two want the other application to give a number up first.
+    const moved = row.name === 'cloudonix' || row.name === 'telnyx' ? 'blocked' : 'planned';
     const wish = examination();
     const [change, ...more] = await planRouting(wish);
     expect(more).toEqual([]);
-    expect(change).toMatchObject({ kind: 'number', subject: NUMBER, state: 'planned' });
+    expect(change).toMatchObject({ kind: 'number', subject: NUMBER, state: moved });
     const [made] = await applyRouting(wish, change === undefined ? [] : [change]);
-    // Some providers want the other system to give a number up first.
-    if (made?.state === 'done') expect(await planRouting(wish)).toEqual([]);
-    else expect(made).toMatchObject({ state: 'blocked', message: expect.stringMatching(/Remove/) });
+    if (moved === 'blocked') {
+      expect(made).toMatchObject({ state: 'blocked', message: expect.stringMatching(/Remove/) });
+    } else {
+      expect(made).toMatchObject({ state: 'done' });
+      expect(await planRouting(wish)).toEqual([]);
+    }
   });
 
   it('that does not own the number says so, and one without an agent is left alone', async () => {
     const other = {
       address: '+14155550999',
       providerAddress: provider.formatAddress('+14155550999'),
+      isTelephone: true,
     };
     const all = await findings({ numbers: [{ ...other, isInbound: true }] });
     expect(find(all, 'number')?.verdict).toBe('fail');
+    const sip = { address: 'sip:agent@example.com', providerAddress: 'sip:agent@example.com' };
+    const ofSip = { numbers: [{ ...sip, isInbound: true, isTelephone: false }] };
+    expect(find(await findings(ofSip), 'number')?.verdict).not.toBe('pass');
+    expect(find(await findings(ofSip), 'number')?.message).not.toContain('does not own');
+    expect(find(await findings({ moreNumbers: 10 }), 'numbers')).toMatchObject({
+      ...{ verdict: 'skip', message: expect.stringMatching(/^10 more numbers/) },
+    });
     const wish = examination({ numbers: [{ ...other, isInbound: false }] });
     expect(find(await examineHosted(wish), 'number')).toBeUndefined();
     expect((await verdicts({ numbers: [] }))['numbers']).toBe('warn');
@@ -245,6 +269,7 @@ describe('the public address', () => {
           inboundUrl: url,
           signal,
         },
+        moreNumbers: 0,
         ...{ clock: systemClock, log: quietLog().log, missingWebhookKey: undefined },
       });
       return Object.fromEntries(all.map((each) => [each.key, each]));
@@ -267,6 +292,37 @@ describe('the public address', () => {
       message: expect.stringContaining('400'),
       advice: expect.stringContaining('Upgrade'),
     });
+  });
+
+  it('without the certificates between its own and the authority is a fault', async () => {
+    const { cert, key } = makeCertificate({
+      ...{ names: ['127.0.0.1'], authority: makeAuthority('an authority') },
+    });
+    const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { reach } = await verdictsAt(url);
+    server.close();
+    expect(reach).toMatchObject({
+      ...{ verdict: 'fail', message: expect.stringContaining('UNABLE_TO_VERIFY') },
+      advice: expect.stringContaining('chain'),
+    });
+  });
+
+  it.each([
+    ['http://127.0.0.1', 'cannot reach'],
+    ['https://[fd00::1]', 'cannot reach'],
+    ['https://100.64.1.1', 'cannot reach'],
+    ['https://pbx.local', 'cannot reach'],
+    ['http://8.8.8.8', 'no TLS'],
+  ])('%s is a fault', (url, words) => {
+    expect(addressOutcome(url)).toMatchObject({
+      ...{ verdict: 'fail', message: expect.stringContaining(words) },
+    });
+  });
+
+  it('may begin like a private one', () => {
+    expect(addressOutcome('https://10.example.com').verdict).toBe('pass');
   });
 
   it('that is not reached from here cannot be judged: many routers do not lead it back', async () => {
