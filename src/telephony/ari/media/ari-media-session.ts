@@ -160,6 +160,13 @@ export class AriMediaSession implements MediaSession {
     };
   }
 
+  /** Closes the transport of an attempt that failed: its later end is not reported. */
+  detachTransport(): void {
+    const transport = this.#transport;
+    this.#transport = undefined;
+    transport?.close(CLOSE.normal, '');
+  }
+
   /** Asks how many frames are not played yet; the answer goes to `onQueue`. */
   requestQueue(): void {
     if (this.#queue.poll()) this.#transport?.sendText(GET_STATUS);

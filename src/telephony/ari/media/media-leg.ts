@@ -243,7 +243,8 @@ class AriLeg implements MediaLeg {
         before,
         attempt: (signal) => this.#openOther(signal),
         onLong: () => {
-          this.#music = this.#playMusic();
+          // A transfer has music or ringing of its own.
+          if (!this.#isPaused) this.#music = this.#playMusic();
         },
       });
       if (this.#isClosed) return;
@@ -268,17 +269,31 @@ class AriLeg implements MediaLeg {
     try {
       await this.#guarded(signal, async (both) => {
         await this.#openChannel(both);
-        await this.#music?.then(() => this.stopPlayback(both));
+        const music = this.#music;
+        if (music !== undefined) await this.#endMusic(music, both);
         if (!this.#isPaused) await this.#join(this.#channelId, both);
+        // It may have been started while the channel was being joined.
+        const late = this.#music;
+        if (late !== undefined && late !== music) await this.#endMusic(late, both);
       });
+    } catch (error) {
+      // Its socket may close at any time, which must not count as a loss of the next attempt's.
+      this.media.detachTransport();
+      throw error;
     } finally {
       void hangUpChannel(this.#peer, lost);
     }
   }
 
-  /** Not during a transfer, which has its own. Never rejects. */
+  /** A transfer that has begun meanwhile keeps its music. */
+  async #endMusic(music: Promise<void>, signal: AbortSignal): Promise<void> {
+    await music;
+    if (!this.#isPaused) await this.stopPlayback(signal);
+  }
+
+  /** Never rejects. */
   async #playMusic(): Promise<void> {
-    if (this.#isPaused || this.#isClosed) return;
+    if (this.#isClosed) return;
     const { clock, log } = this.#peer;
     const deadline = deadlineSignal(clock, MUSIC_REQUEST_MS_MAX, 'play music', this.#over.signal);
     this.#callerHears = 'music';

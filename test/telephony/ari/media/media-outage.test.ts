@@ -3,7 +3,17 @@
 
 import { describe, expect, it } from 'vitest';
 import type { FakeAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { cut, legOf, nothingLeft, type Table, table, talks, until } from '../ari-harness.ts';
+import {
+  cut,
+  legOf,
+  nothingLeft,
+  patient,
+  type Table,
+  table,
+  talks,
+  transferLeg,
+  until,
+} from '../ari-harness.ts';
 
 const opensMedia = (method: string, path: string): boolean =>
   method === 'POST' && path.endsWith('externalMedia');
@@ -72,6 +82,69 @@ describe('a proxy that resets all sockets at once', () => {
   });
 });
 
+describe('an attempt that fails after its socket was opened', () => {
+  it('is not taken for another outage when that socket closes later', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    let refusals = 0;
+    at.asterisk.faults.rest = ({ path }) => {
+      if (!path.endsWith('addChannel')) return undefined;
+      refusals += 1;
+      return { status: 500, body: null };
+    };
+    await cut(at, legOf(at).channelId);
+    await until(() => refusals === 3, 'the third attempt');
+    const failed = legOf(at);
+    await passes(at, 60); // Of a pause of 400 ms.
+    failed.gone();
+    await passes(at, 100);
+    at.asterisk.faults.rest = () => undefined;
+    await until(() => audio.outages.length >= 2, 'the media');
+    await passes(at, 6_000);
+    expect(audio.outages).toEqual(['interrupted', 'restored']);
+    expect(audio.closedWith).toBeNull();
+    expect(at.asterisk.channels).toHaveLength(2);
+    phone.hangUp();
+    await nothingLeft(at);
+  });
+});
+
+describe('media that are lost while a caller is transferred', () => {
+  it.each([
+    ['music', ['/moh']],
+    ['ringback', ['/play/', 'playbacks/']],
+  ] as const)('leave the %s of the transfer alone', async (callerHears, parts) => {
+    const at = await table();
+    const talk = await talks(at);
+    const warm = { callerHears, consult: () => Promise.resolve() };
+    const target = { to: 'noanswer', callerId: '', ringS: 60, warm };
+    const { control } = at.provider;
+    const over = control.transfer(at.credentials, talk.callId, target, patient);
+    over.catch(() => undefined);
+    const leg = await transferLeg(at);
+    const allow = refuseMedia(at.asterisk);
+    await cut(at, legOf(at).channelId);
+    await passes(at, 2_500);
+    allow();
+    await until(() => talk.audio.outages.length === 2, 'the media');
+    expect(talk.audio.outages).toEqual(['interrupted', 'restored']);
+    await passes(at, 500);
+    const asked = at.asterisk.requests.filter(({ path }) =>
+      parts.some((part) => path.includes(part)),
+    );
+    expect(asked.map(({ method }) => method)).toEqual(['POST']);
+    const before = talk.phone.arrivals.length;
+    await until(() => talk.phone.arrivals.length > before + 10, 'its sound');
+    await cut(at, leg);
+    await expect(over).rejects.toThrow();
+    const heard = talk.phone.arrivals.length;
+    talk.audio.say(5);
+    await until(() => talk.phone.arrivals.length >= heard + 5, 'the agent');
+    talk.phone.hangUp();
+    await nothingLeft(at);
+  });
+});
+
 describe('media that cannot be opened again while the events come', () => {
   it('are asked for with growing pauses, and the caller hears music after two seconds', async () => {
     const at = await table();
@@ -103,6 +176,34 @@ describe('media that cannot be opened again while the events come', () => {
     const frames = audio.frames.length;
     await passes(at, 400);
     expect(audio.frames.length).toBe(frames); // No music for the agent.
+    phone.hangUp();
+    await nothingLeft(at);
+  });
+
+  it('and are joined just as the music begins are heard without it', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    const allow = refuseMedia(at.asterisk);
+    const lostMs = at.clock.monotonicMs();
+    await cut(at, legOf(at).channelId);
+    await until(() => audio.outages.length === 1, 'the outage');
+    await passes(at, 1_000);
+    allow();
+    let isJoining = false;
+    at.asterisk.faults.rest = ({ path }) => {
+      if (path.endsWith('addChannel') && !isJoining) {
+        isJoining = true;
+        at.clock.advance(lostMs + 2_100 - at.clock.monotonicMs());
+      }
+      return undefined;
+    };
+    await until(() => audio.outages.length === 2, 'the media');
+    await until(() => music(at).includes('DELETE'), 'the end of the music');
+    expect(music(at)).toEqual(['POST', 'DELETE']);
+    await passes(at, 200);
+    const heard = audio.frames.length;
+    await passes(at, 400);
+    expect(audio.frames.length).toBe(heard);
     phone.hangUp();
     await nothingLeft(at);
   });
