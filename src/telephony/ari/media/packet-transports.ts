@@ -61,10 +61,10 @@ function audioSocketTransport(host: string, server: AudioSocketServer): MediaTra
       const { peer, channelId, format } = options;
       const known = AUDIOSOCKET_FORMATS[format];
       if (known === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
+      const target = hostPort(addressForPbx(host, peer.account.ari_endpoint), server.port);
       const uuid = peer.random.uuid();
       const accept = (socket: MediaSocket) => options.accept(socket, { channelId, format });
       const expected = server.expect(uuid, { format: known, accept }, signal);
-      const target = hostPort(addressForPbx(host, peer.account.ari_endpoint), server.port);
       try {
         const query = { transport: 'tcp', encapsulation: 'audiosocket', data: uuid };
         const request = mediaRequest(peer, { channelId, format, target, query });

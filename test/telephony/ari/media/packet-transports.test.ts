@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { packetTransports } from '../../../../src/telephony/ari/media/packet-transports.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
@@ -164,6 +165,20 @@ describe('audio in packets', () => {
       message: expect.stringContaining('PATCHBAY_MEDIA_HOST'),
     });
     await nothingLeft(at);
+  });
+
+  it('that is refused for its address leaves nothing that waits for a connection', async () => {
+    const expected: string[] = [];
+    const server = { port: 9_092, expect: (uuid: string) => expected.push(uuid) };
+    const deps = { clock: new FakeClock(), egress: { allows: () => true } };
+    const packets = { host: 'localhost', rtp: {}, audioSockets: server } as never;
+    const { audiosocket } = packetTransports(packets, deps);
+    const account = { ari_endpoint: 'http://192.0.2.7:8088', connection: 'outgoing' };
+    const peer = { account, random: systemRandom } as never;
+    const accept = () => expect.fail('nothing connects');
+    const options = { peer, channelId: 'm', format: 'slin', accept, gone: patient };
+    await expect(audiosocket?.open(options, patient)).rejects.toMatchObject({ code: 'PBX_MEDIA' });
+    expect(expected).toEqual([]);
   });
 
   it('is not to be had over AudioSocket where no port is set for it', async () => {
