@@ -45,11 +45,24 @@ export const GATEWAY_STOPPED = {
   message: 'The gateway stopped before anybody answered',
 };
 
+/** Calls whose media failed a moment ago; a PBX ends each within a second or so. */
+const FAULTS_MAX = 1_000;
+
 export class UnconnectedCalls {
   readonly #deps: UnconnectedCallsDeps;
+  /** By run: why its media could not be opened, until its end is reported. */
+  readonly #mediaFaults = new Map<string, { code: string; message: string }>();
 
   constructor(deps: UnconnectedCallsDeps) {
     this.#deps = deps;
+  }
+
+  /** The media of a call failed, and the PBX may report its end next: the run then says why. */
+  noteMediaFault(runId: string, error: unknown): void {
+    this.#mediaFaults.set(runId, faultOf(error));
+    const [oldest] = this.#mediaFaults.keys();
+    if (this.#mediaFaults.size > FAULTS_MAX && oldest !== undefined)
+      this.#mediaFaults.delete(oldest);
   }
 
   /** May be called several times for one run: the first reason counts, and the call is hung up once. Throws if
@@ -59,7 +72,11 @@ export class UnconnectedCalls {
     const { run, provider } = call;
     const { providerCallId } = run;
     list.removeUnconnected(run.id);
+    const mediaFault = this.#mediaFaults.get(run.id);
+    this.#mediaFaults.delete(run.id);
+    const isMediaFault = ending.reason === 'system_connect_error' && mediaFault !== undefined;
     return closing.end(run, {
+      ...(isMediaFault && { fault: mediaFault }),
       ...ending,
       by,
       provider: provider.name,
@@ -77,13 +94,12 @@ export class UnconnectedCalls {
     const { store, list, clock, log } = this.#deps;
     const { id } = call.run;
     list.removeUnconnected(id);
-    const message = error instanceof GatewayError ? error.message : 'unexpected error';
-    const fault = { code: codeOf(error) ?? 'UNEXPECTED', message };
+    const fault = faultOf(error);
     try {
       await store.runs.appendCallback(id, 'start-failed', {
         status: 'failed',
         timestamp: stamp(clock.now()),
-        data: { error: message },
+        data: { error: fault.message },
       });
       await this.end(call, { reason: 'error', by: 'gateway', fault });
     } catch (failure) {
@@ -110,6 +126,11 @@ export class UnconnectedCalls {
     const ending = { reason: 'system_cancelled', by: 'gateway' } as const;
     await this.end({ ...call, run }, fault === undefined ? ending : { ...ending, fault });
   }
+}
+
+function faultOf(error: unknown): { code: string; message: string } {
+  const message = error instanceof GatewayError ? error.message : 'unexpected error';
+  return { code: codeOf(error) ?? 'UNEXPECTED', message };
 }
 
 /** A call that was answered and ended without media has failed to connect. */

@@ -322,9 +322,16 @@ export class PbxCalls {
     gone: AbortSignal,
     error: unknown,
   ): Promise<'gone' | 'failed'> {
-    await this.#untilGone(gone);
-    if (gone.aborted) return 'gone'; // Its last status closes the run.
     const { id } = call.run;
+    const isCallGone = gone.aborted || codeOf(error) === 'PBX_CALL_GONE';
+    if (!isCallGone) this.#deps.connect.unconnected.noteMediaFault(id, error);
+    await this.#untilGone(gone);
+    if (gone.aborted) {
+      // Its last status closes the run.
+      if (isCallGone) return 'gone';
+      this.#deps.log.warn({ err: error, runId: id }, 'media of a call not opened');
+      return 'failed';
+    }
     const run = await this.#deps.store.runs.find(id);
     if (run?.state === 'completed') return 'gone'; // A client has hung it up.
     this.#deps.log.error({ err: error, runId: id }, 'call not connected');

@@ -186,6 +186,28 @@ describe('an inbound call over a PBX', () => {
     expect(harness.errors).toEqual([]);
   });
 
+  it('whose media fail, and that the PBX then reports as over, says why', async () => {
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
+    const before = (await results())['failed'] ?? 0;
+    pbx.onOpen = () => {
+      pbx.status(PHONE, 'in-progress');
+      return Promise.reject(new GatewayError('PBX_MEDIA', { reason: 'no chan_websocket.so' }));
+    };
+    pbx.inbound(PHONE, EXTENSION);
+    await harness.until(() => pbx.opened.length === 1);
+    await settle();
+    pbx.status(PHONE, 'completed', { durationS: 0 });
+    const done = await harness.ended(await onlyRun(harness));
+    expect(done.disposition).toBe('system_connect_error');
+    expect(done.gatheredContext['error']).toContain('no chan_websocket.so');
+    expect(harness.pbx.hangUps).toEqual([]);
+    await harness.until(() => harness.callControl.pbxLines.busy === 0);
+    const line = harness.lines.find(({ msg }) => msg === 'media of a call not opened');
+    expect(line).toMatchObject({ runId: done.id, err: { code: 'PBX_MEDIA' } });
+    expect((await results())['failed']).toBe(before + 1);
+  });
+
   it('that cannot be connected is closed as a failure, and its slot is free', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
