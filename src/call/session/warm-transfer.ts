@@ -61,6 +61,8 @@ class Consultation {
   #media: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #utterances = 0;
+  #isInterrupted = false;
+  #isHeld = false;
   #isAnnounced = false;
   #isOver = false;
 
@@ -119,16 +121,23 @@ class Consultation {
         break;
       case 'interrupted':
       case 'restored':
-        this.#audio?.suspend(event.type === 'interrupted');
+        this.#isInterrupted = event.type === 'interrupted';
+        this.#suspend();
         break;
       case 'held':
       case 'unheld':
-        this.#audio?.suspend(event.type === 'held');
+        this.#isHeld = event.type === 'held';
+        this.#suspend();
         break;
       case 'closed':
         if (event.reason === 'ended') this.#decline('their audio ended');
         else this.end(event.error);
     }
+  }
+
+  /** An outage may end while the call is on hold, and the other way round. */
+  #suspend(): void {
+    this.#audio?.suspend(this.#isInterrupted || this.#isHeld);
   }
 
   #open({ codecIn, codecOut }: MediaStart): void {

@@ -10,6 +10,7 @@ import { MediaClock } from '../../../src/pipeline/media-clock.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
 import type { TransferAnnouncement } from '../../../src/workflow/tools/tool-type.ts';
 import { farSession } from '../../fakes/call/far-session.ts';
+import { withSuspensions } from '../../fakes/call/suspensions.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { FakeTts, loudnessVad } from '../../fakes/speech-services.ts';
@@ -183,6 +184,26 @@ describe('speaking to a colleague', () => {
     await pass(200);
     expect(outcome).toMatchObject({ message: 'the caller is gone' });
     expect(stream.frames).toBe(0);
+  });
+
+  it.each([
+    [['interrupted', 'held', 'restored', 'unheld']],
+    [['held', 'interrupted', 'unheld', 'restored']],
+  ] as const)('waits for the end of both a hold and an outage: %j', async (events) => {
+    await begin(BY_KEY, { protocol: withSuspensions() });
+    await pass(400);
+    const [first, second, third, last] = events;
+    stream.text(first);
+    stream.text(second);
+    await pass(200);
+    const { frames } = stream;
+    expect(frames).toBeGreaterThan(0);
+    stream.text(third);
+    await pass(1_000);
+    expect(stream.frames).toBe(frames);
+    stream.text(last);
+    await pass(400);
+    expect(stream.frames).toBeGreaterThan(frames);
   });
 
   it('ends if their audio does not begin', async () => {

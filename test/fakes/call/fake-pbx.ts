@@ -22,6 +22,7 @@ import type {
 } from '../../../src/telephony/provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../../../src/telephony/provider/terms.ts';
 import { type FarMedia, farSession } from './far-session.ts';
+import { withSuspensions } from './suspensions.ts';
 
 export class FakePbx implements PbxProvider {
   readonly name = 'ari' as const;
@@ -153,7 +154,7 @@ export class FakeConnection implements PbxConnection {
       far.start();
       this.admitted.push(callId);
     };
-    return farSession(far, { clock: this.#clock, onAttach });
+    return farSession(far, { clock: this.#clock, protocol: withSuspensions(), onAttach });
   }
 
   refuse(callId: string, reason: RejectReason): Promise<void> {
