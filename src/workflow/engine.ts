@@ -26,7 +26,7 @@ import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts'
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { rendered, type Step, say, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
-import { explainOutage, explainWait, waitLines } from './engine/waiting.ts';
+import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
 import type { Graph } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
@@ -83,9 +83,7 @@ export interface DialogueEngine {
   ): { state: DialogueState; actions: DialogueAction[] };
   summarize(state: DialogueState): DialogueSummary;
   /** The lines for waits and faults, so that they can be rendered ahead. */
-  waitLines(state: DialogueState): string[];
-  /** What is said after an outage, whether waits are explained or not. */
-  readonly outageLine: string;
+  waitLines(state: DialogueState): PreparableLines;
 }
 
 export function createEngine(options: DialogueEngineOptions): DialogueEngine {
@@ -114,7 +112,6 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     },
     summarize: (state) => summaryOf(graph, state),
     waitLines: (state) => waitLines({ ...fixed, at: 0, state, actions: [] }),
-    outageLine: all.lineRestored,
   };
 }
 

@@ -5,7 +5,9 @@ import type { CallEventBody } from '../../model/call-event.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaEvent } from '../../telephony/provider/media-session.ts';
+import type { IdleTimer } from '../dialogue/call-timers.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
+import type { WaitLines } from './wait-lines.ts';
 
 /** A shorter outage is a gap like any other. */
 const EXPLAINED_MS_MIN = 1_000;
@@ -20,8 +22,10 @@ export interface SuspensionTargets {
   audio: () => CallAudio | undefined;
   dispatch(event: DialogueInput): void;
   note(body: CallEventBody): void;
-  /** The silence starts again. */
-  onActivity(): void;
+  /** Its silence starts again. */
+  idle: Pick<IdleTimer, 'reset'>;
+  /** The caller may still wait for the agent. */
+  wait: Pick<WaitLines, 'note'>;
 }
 
 export class CallSuspension {
@@ -42,7 +46,8 @@ export class CallSuspension {
     this.#note(event);
     if (this.isSuspended === wasSuspended) return;
     this.#targets.audio()?.suspend(this.isSuspended);
-    this.#targets.onActivity();
+    this.#targets.idle.reset();
+    this.#targets.wait.note();
   }
 
   #note(event: SuspensionEvent): void {

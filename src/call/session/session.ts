@@ -122,7 +122,8 @@ export class CallSession {
       audio: () => this.#audio,
       dispatch: (event) => this.#dialogue.dispatch(event),
       note: (body) => this.#record.note(body),
-      onActivity: () => this.#idle.reset(),
+      idle: this.#idle,
+      wait: this.#wait,
     });
   }
 
@@ -175,10 +176,9 @@ export class CallSession {
   /** Actions of the engine, for a phone call. */
   #medium(): DialogueMedium {
     const { plan } = this;
-    const record = this.#record;
     const audio = (): CallAudio | undefined => this.#audio;
     const speech = new AgentSpeech({
-      record,
+      record: this.#record,
       ...{ clips: plan.clips, lines: this.#wait.prepared },
       kept: (text) => plan.speech.tts.kept?.(text, plan.speech.voice),
       onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),

@@ -42,13 +42,12 @@ export class WaitLines {
     });
   }
 
-  /** The conversation has begun. An outage is explained also where waits are not. */
+  /** The conversation has begun. Outages and faults are explained also by an agent that never explains a wait. */
   begin(): void {
     const { plan, dialogue } = this.#options;
-    const { engine, settings } = plan;
-    const explainsWaits = settings.filler_delay_seconds > 0;
-    const lines = explainsWaits ? engine.waitLines(dialogue().state) : [engine.outageLine];
-    void this.prepared.prepare(lines.filter((line) => line !== ''));
+    const { waits, faults } = plan.engine.waitLines(dialogue().state);
+    const hasLines = plan.settings.filler_delay_seconds > 0;
+    void this.prepared.prepare(hasLines ? [...waits, ...faults] : faults);
   }
 
   /** Something has happened that may begin or end a wait. */

@@ -39,13 +39,22 @@ export function explainOutage(step: Step): void {
   });
 }
 
-/** Everything that `explainWait` and `explainOutage` may say, and the lines for faults, so that they can be rendered ahead. */
-export function waitLines(step: Step): string[] {
+/** Lines that can be rendered ahead. */
+export interface PreparableLines {
+  /** All that `explainWait` may say. */
+  waits: string[];
+  /** What `explainOutage` says, and the lines for faults. */
+  faults: string[];
+}
+
+export function waitLines(step: Step): PreparableLines {
   const { stillWorking, trouble, sayAgain, apology, lineRestored } = step.lines;
-  const all = firstLines(step).map((line) => rendered(step, line).trim());
-  return [...all, stillWorking, trouble, sayAgain, apology, lineRestored].filter(
-    (line) => line !== '',
-  );
+  const first = firstLines(step).map((line) => rendered(step, line).trim());
+  const isSaid = (line: string): boolean => line !== '';
+  return {
+    waits: [...first, stillWorking].filter(isSaid),
+    faults: [lineRestored, trouble, sayAgain, apology].filter(isSaid),
+  };
 }
 
 /** Not the same line in each turn. */

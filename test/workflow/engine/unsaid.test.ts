@@ -109,8 +109,10 @@ describe('a wait', () => {
     at.asks('hello');
     expect(at.says({ type: 'waiting' })).toEqual(['Bear with me, Ann.']);
     const { stillWorking, trouble, sayAgain, apology, lineRestored } = ENGLISH_LINES;
-    const lines = ['Bear with me, Ann.', stillWorking, trouble, sayAgain, apology, lineRestored];
-    expect(at.engine.waitLines(at.state)).toEqual(lines);
+    expect(at.engine.waitLines(at.state)).toEqual({
+      waits: ['Bear with me, Ann.', stillWorking],
+      faults: [lineRestored, trouble, sayAgain, apology],
+    });
   });
 
   it("is explained in the agent's language, and the model does not see the line", () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { packetTransports } from '../../../../src/telephony/ari/media/packet-transports.ts';
+import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
