@@ -22,6 +22,12 @@ Options of asterisk, doctor, providers and services check:
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
 
+Options of doctor, for Asterisk:
+  --numbers          also calls every active number through the PBX's dialplan, and says which do not come here;
+                     telephones may ring, no agent starts
+  --context NAME     where calls from outside begin: the trunk's context (default: the PJSIP endpoints' contexts)
+  --yes              without asking first
+
 Options of asterisk config:
   --mode MODE        server       the gateway dials Asterisk for events and audio (default)
                      client       Asterisk dials the gateway for audio

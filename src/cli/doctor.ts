@@ -1,14 +1,30 @@
 // The command `patchbay doctor`: asks the gateway to check what calls of a configuration depend on, and prints the
-// findings.
+// findings. With --numbers the gateway also calls the configuration's numbers, after a confirmation.
 
 import { z } from 'zod';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 export const doctorOptions = {
   url: { type: 'string' },
   key: { type: 'string' },
   config: { type: 'string' },
+  numbers: { type: 'boolean' },
+  context: { type: 'string' },
+  yes: { type: 'boolean' },
 } as const;
+
+interface Options {
+  url?: string;
+  key?: string;
+  config?: string;
+  numbers?: boolean;
+  context?: string;
+  yes?: boolean;
+}
+
+const WARNING =
+  "Every active number of the configuration is called through the PBX's dialplan, a few seconds each. Where a number does not lead to the gateway, telephones may ring. No agent starts.\n";
 
 const report = z.object({
   ok: z.boolean(),
@@ -31,15 +47,21 @@ const signs: Readonly<Record<Finding['verdict'], string>> = {
   skip: '-',
 };
 
-export async function doctor(
-  options: { url?: string; key?: string; config?: string },
-  { env, out }: CliIo,
-): Promise<number> {
+export async function doctor(options: Options, io: CliIo): Promise<number> {
+  const { env, out } = io;
   const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
   const id = configurationId(options.config);
   const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
   const path = `/organizations/telephony-configs/${id}/examine`;
-  const { ok, findings } = await askGateway({ url, key }, { method: 'POST', path }, report);
+  const body = { call_numbers: options.numbers === true, context: options.context ?? null };
+  if (body.context !== null && !body.call_numbers) {
+    throw new GatewayError('COMMAND_INVALID', { problem: '--context goes with --numbers' });
+  }
+  if (body.call_numbers && options.yes !== true && !(await isConfirmed(io))) {
+    out('Nothing was called.\n');
+    return 1;
+  }
+  const { ok, findings } = await askGateway({ url, key }, { method: 'POST', path, body }, report);
   for (const finding of findings) out(linesOf(finding));
   out(
     ok
@@ -47,6 +69,15 @@ export async function doctor(
       : 'Something keeps calls from working: see ✗.\n',
   );
   return ok ? 0 : 1;
+}
+
+/** Throws COMMAND_INVALID where nobody can be asked. */
+async function isConfirmed({ out, confirm }: CliIo): Promise<boolean> {
+  out(WARNING);
+  if (confirm !== undefined) return await confirm('Call them now? (y/N) ');
+  throw new GatewayError('COMMAND_INVALID', {
+    problem: '--numbers without a terminal needs --yes',
+  });
 }
 
 function linesOf({ verdict, title, message, advice }: Finding): string {

@@ -14,6 +14,8 @@ export interface CliIo {
   env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   error(text: string): void;
+  /** Asks at the terminal; undefined where there is none. */
+  confirm?: ((question: string) => Promise<boolean>) | undefined;
 }
 
 export interface GatewayAddress {

@@ -22,13 +22,13 @@ export function examinedByWorker(
 function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>): Pbx['examine'] {
   return async (
     { organizationId, configurationId },
-    { numbers, publicUrl },
+    { numbers, publicUrl, calls },
   ): Promise<Finding[]> => {
     const worker = workers.pbxWorker();
     if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
     return worker.examine({
       ...{ provider: name, organizationId, configurationId },
-      ...{ numbers, publicUrl },
+      ...{ numbers, publicUrl, ...(calls !== undefined && { calls }) },
     });
   };
 }

@@ -69,6 +69,7 @@ const examination = z.object({
   configurationId: z.string(),
   numbers: z.array(z.string()),
   publicUrl: z.string(),
+  calls: z.object({ context: z.string().nullable() }).optional(),
 });
 
 export const startedCall = z.object({ runId: z.string(), runName: z.string() });

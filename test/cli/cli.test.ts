@@ -35,10 +35,15 @@ beforeEach(async () => {
 
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-async function run(args: string, env: Record<string, string> = {}) {
+async function run(
+  args: string,
+  env: Record<string, string> = {},
+  confirm?: (question: string) => Promise<boolean>,
+) {
   const shown = { out: '', error: '' };
   const code = await runCli(args.split(' ').filter(Boolean), {
     env,
+    confirm,
     out: (text) => {
       shown.out += text;
     },
@@ -220,6 +225,36 @@ describe('patchbay doctor', () => {
       'Nothing was found that keeps calls from working.',
       '',
     ]);
+  });
+
+  it('calls numbers only after a confirmation, or with --yes', async () => {
+    answers[`POST ${path}/examine`] = { status: 200, body: { ok: true, findings: [] } };
+    const command = `doctor --config 7 --key k --url ${url} --numbers --context from-trunk`;
+    const questions: string[] = [];
+    const answer = (isYes: boolean) => (question: string) => {
+      questions.push(question);
+      return Promise.resolve(isYes);
+    };
+    expect(await run(command, {}, answer(false))).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(
+        /^Every active number .* telephones may ring.*\nNothing was called\.\n$/,
+      ),
+    });
+    expect(bodies).toEqual([]);
+    expect((await run(command, {}, answer(true))).code).toBe(0);
+    expect(questions).toEqual(['Call them now? (y/N) ', 'Call them now? (y/N) ']);
+    expect((await run(`${command} --yes`)).out).not.toContain('may ring');
+    const body = '{"call_numbers":true,"context":"from-trunk"}';
+    expect(bodies).toEqual([body, body]);
+    expect(await run(command)).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('--numbers without a terminal needs --yes'),
+    });
+    expect(await run(`doctor --config 7 --key k --url ${url} --context x`)).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('--context goes with --numbers'),
+    });
   });
 
   it('leaves with 1 if a check failed', async () => {

@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { examineHosted } from '../../telephony/doctor/hosted-doctor.ts';
+import { skip } from '../../telephony/provider/check.ts';
 import type { Finding } from '../../telephony/provider/pbx.ts';
 import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { missingWebhookKey } from '../../telephony/registry/configuration.ts';
@@ -28,8 +29,28 @@ const OF_ORGANIZATION = { attemptsMax: 30, windowMs: 600_000 };
 const OF_ALL = { attemptsMax: 300, windowMs: 600_000 };
 /** The checks that connect, in the doctor's keys. */
 const CONNECTING: readonly string[] = ['http', 'tls', 'user'];
-/** Numbers whose way through the dialplan is looked at. */
+/** Numbers whose way through the dialplan is looked at, or that are called. */
 const NUMBERS_MAX = 50;
+/** Characters that a context of Asterisk's dialplan may have. */
+const CONTEXT = /^[A-Za-z0-9_.-]{1,80}$/;
+
+const examinationRequest = z
+  .object({
+    call_numbers: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Of a PBX: also calls every active number of the configuration through the PBX's dialplan. It may ring people where a number does not lead to the gateway; no agent starts.",
+      ),
+    context: z
+      .string()
+      .regex(CONTEXT)
+      .nullish()
+      .describe(
+        'The dialplan context in which calls from outside begin; otherwise those of the PJSIP endpoints.',
+      ),
+  })
+  .meta({ id: 'TelephonyExaminationRequest' });
 
 const finding = z
   .object({
@@ -65,6 +86,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         description:
           'Examines what calls over a configuration depend on, in up to a minute. Of a PBX: the connection, with a test of its audio. Of a hosted provider: credentials, account, application, numbers, and whether the public address is reached.',
         params: z.object({ config_id: idInPath }),
+        body: examinationRequest.nullish(),
         response: {
           200: examination,
           ...faults(
@@ -89,7 +111,10 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
       running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, EXAMINATION_MS_MAX, 'examination');
       try {
-        if (isHosted(provider)) return report(await hostedFindings(deps, stored, deadline.signal));
+        if (isHosted(provider)) {
+          const findings = await hostedFindings(deps, stored, deadline.signal);
+          return report(request.body?.call_numbers ? [...findings, NOT_CALLED] : findings);
+        }
         const numbers = await deps.store.telephony.listNumbers(stored.id);
         const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
         const findings = await provider.pbx.examine(
@@ -97,6 +122,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
           {
             numbers: active.map(({ address }) => address),
             publicUrl: deps.publicUrl,
+            ...(request.body?.call_numbers && { calls: { context: request.body.context ?? null } }),
             log: deps.log,
           },
           deadline.signal,
@@ -122,6 +148,12 @@ const NO_ASTERISK: Finding = {
   message: 'No Asterisk answers at the address with this user and password.',
   advice:
     "Check address, port, http.conf and ari.conf from a machine that reaches the PBX; the gateway's log has the details.",
+};
+
+const NOT_CALLED: Finding = {
+  key: 'calls',
+  title: 'Calls to numbers',
+  ...skip('Only numbers of a PBX are called.'),
 };
 
 /** Its user was accepted, or nothing was connected to. */

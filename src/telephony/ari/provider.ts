@@ -20,6 +20,7 @@ import {
   type OutboundWebsocket,
   OutboundWebsocketServer,
 } from './connection/outbound-websocket.ts';
+import { TestCalls } from './connection/test-calls.ts';
 import { examineAri } from './doctor/doctor.ts';
 import { addressForPbx } from './media/gateway-address.ts';
 import { IncomingSockets } from './media/incoming-sockets.ts';
@@ -75,6 +76,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   /** By Stasis application. */
   const incoming = new Map<string, OutboundWebsocket>();
   const connections = new Map<string, AriConnection>();
+  const testCalls = new TestCalls(clock);
   const heldByApp = new Map<string, CallTable>();
 
   function reach(account: AriAccount): AriReach {
@@ -117,12 +119,13 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       connect({ credentials }, { listener, log }) {
         const account = accountOf(credentials);
         warnOfAddress(account, packets?.host, log);
+        const shown = egress.hidesFaults ? withoutFaultsOfAddress(listener, log) : listener;
         const held = heldByApp.get(account.app) ?? new CallTable();
         heldByApp.set(account.app, held);
         const connection: AriConnection = new AriConnection({
           account,
           clientOf,
-          listener: egress.hidesFaults ? withoutFaultsOfAddress(listener, log) : listener,
+          listener: testCalls.screened(shown, account.app, () => connection.client),
           openLeg,
           openSocket,
           held,
@@ -145,8 +148,8 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);
         const live = connections.get(account.app);
-        const client = clientOf(account);
-        const context = { ...facts, account, client, live, egress, clock, random, signal };
+        const subject = { account, client: clientOf(account), live, testCalls };
+        const context = { ...facts, ...subject, egress, clock, random, signal };
         return examineAri(context, { transports, openLeg });
       },
     },

@@ -107,6 +107,12 @@ export interface Finding {
   advice: string | null;
 }
 
+/** Calls to the configuration's numbers, through the PBX's own dialplan: they may ring people. */
+export interface NumberCalls {
+  /** The context in which a call from outside begins; null: looked for. */
+  context: string | null;
+}
+
 export interface Pbx {
   /** Names of the applications that are or should be connected: they identify the PBX of a socket. */
   readonly applications: readonly string[];
@@ -121,8 +127,14 @@ export interface Pbx {
   /** Checks everything that calls depend on. Never rejects because of a finding. */
   examine(
     account: ExaminedAccount,
-    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. */
-    facts: { numbers: readonly string[]; publicUrl: string; log: Log },
+    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. Without `calls` no
+     *  number is called. */
+    facts: {
+      numbers: readonly string[];
+      publicUrl: string;
+      calls?: NumberCalls | undefined;
+      log: Log;
+    },
     signal: AbortSignal,
   ): Promise<Finding[]>;
 }

@@ -77,6 +77,28 @@ describe('the examination of a PBX', () => {
     expect((await call('POST', `${ROOT}/${id}/examine`)).body.ok).toBe(isOk);
   });
 
+  it('has numbers called only if asked to, in the context that is given', async () => {
+    const id = await create(pbxConfig, 'calls');
+    const path = `${ROOT}/${id}/examine`;
+    await call('POST', path, { body: { call_numbers: false, context: 'from-trunk' } });
+    await call('POST', path, { body: { call_numbers: true, context: 'from-trunk' } });
+    await call('POST', path, { body: { call_numbers: true } });
+    expect(asked.map(([, facts]) => facts.calls)).toEqual([
+      undefined,
+      { context: 'from-trunk' },
+      { context: null },
+    ]);
+    const body = { call_numbers: true, context: 'a,b)' };
+    expect((await call('POST', path, { body })).status).toBe(422);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('calls no numbers of a hosted provider, and says so', async () => {
+    const id = await create(twilioConfig('http://127.0.0.1:9'), 'twilio-calls');
+    const { body } = await call('POST', `${ROOT}/${id}/examine`, { body: { call_numbers: true } });
+    expect(body.findings.at(-1)).toMatchObject({ key: 'calls', verdict: 'skip' });
+  });
+
   it('of a hosted provider says what the provider answers', async () => {
     const id = await create(twilioConfig('http://127.0.0.1:9'), 'twilio');
     const { status, body } = await call('POST', `${ROOT}/${id}/examine`);

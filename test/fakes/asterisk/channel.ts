@@ -81,6 +81,8 @@ export class Channel {
   isHidden = false;
   isOver = false;
   readonly variables = new Map<string, string>();
+  /** Set with two underscores: every channel that this one dials gets them too. */
+  inherited: Record<string, string> = {};
   /** Shown as `channelvars` in the answer to its creation. */
   shownVariables: string[] = [];
   /** The Stasis application that has it. */

@@ -10,7 +10,8 @@ export type Step = (
   /** Listens until the caller hangs up, at most so long. */
   | { app: 'Record'; ms: number }
   | { app: 'Hangup'; cause: number }
-  | { app: 'Stasis'; args: string[] }
+  /** `name`: the application; without it the one of inbound calls. */
+  | { app: 'Stasis'; args: string[]; name?: string }
   /** Rings another extension and joins the two. */
   | { app: 'Dial'; context: string; exten: string }
 ) & {

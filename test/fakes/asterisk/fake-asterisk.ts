@@ -23,7 +23,7 @@ import { playbackRoutes } from './rest/rest-playbacks.ts';
 import { settingsRoutes } from './rest/rest-settings.ts';
 import { Runner } from './scenarios/runner.ts';
 import type { StasisApps } from './stasis.ts';
-import { Trunk } from './trunk.ts';
+import { type Endpoint, Trunk } from './trunk.ts';
 import { versionOf } from './version.ts';
 
 export interface FakeAsteriskOptions {
@@ -40,6 +40,8 @@ export interface FakeAsteriskOptions {
   numbers?: Record<string, string>;
   /** Beside the standard one: contexts are merged. */
   dialplan?: Dialplan;
+  /** PJSIP endpoints beside the standard ones. */
+  endpoints?: Record<string, Endpoint>;
   /** Default: a free one. */
   port?: number;
 }
@@ -106,6 +108,7 @@ export class FakeAsterisk {
       this.onPhone(phone);
     };
     this.#trunk = new Trunk(pbx, this.#runner);
+    Object.assign(this.#trunk.endpoints, options.endpoints);
     for (const [number, extension] of Object.entries(options.numbers ?? {})) {
       this.#trunk.numbers.set(number, extension);
     }

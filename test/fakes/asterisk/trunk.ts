@@ -31,6 +31,8 @@ export interface Prepared {
 
 export interface DialFacts {
   id: string;
+  /** Of the second half of a Local channel; none: the first one's with `;2`. */
+  otherId?: string;
   /** `Local/<ext>@<context>[/n]`, `PJSIP/<ext>@<endpoint>`, `PJSIP/<number>`. */
   endpoint: string;
   caller: Party | null;
@@ -111,7 +113,12 @@ export class Trunk {
     const party = facts.caller === null ? {} : { caller: facts.caller, connected: facts.caller };
     const outgoing = facts.originated ? { appName: 'AppDial2', appData: '(Outgoing Line)' } : {};
     const near = pbx.add({ id: facts.id, name: `${base};1`, ...at, ...party, ...outgoing });
-    const far = pbx.add({ id: `${facts.id};2`, name: `${base};2`, ...at, ...party });
+    const far = pbx.add({
+      id: facts.otherId ?? `${facts.id};2`,
+      name: `${base};2`,
+      ...at,
+      ...party,
+    });
     far.state = 'Ring';
     this.#join(near, far);
     for (const half of [near, far]) {
@@ -211,6 +218,7 @@ export class Trunk {
       }
       near.variables.set(name.replace(/^_+/, ''), value);
       if (name.startsWith('_')) far?.variables.set(name.replace(/^_+/, ''), value);
+      if (name.startsWith('__') && far !== null) far.inherited[name] = value;
     }
   }
 
@@ -251,7 +259,7 @@ export class Trunk {
       id: this.#pbx.uniqueId(),
       endpoint: `Local/${to.exten}@${to.context}/n`,
       caller: from.caller,
-      variables: {},
+      variables: from.inherited,
       formats: from.formats,
       app: null,
       originated: true,
@@ -262,6 +270,10 @@ export class Trunk {
       },
     });
     prepared?.dial(20_000);
+    // A caller who is gone takes along what rings for them.
+    void from.phone?.ended.then(() => {
+      if (prepared !== undefined) this.#pbx.hangUp(prepared.channel, 16, null);
+    });
   }
 }
 

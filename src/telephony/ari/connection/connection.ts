@@ -265,7 +265,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
     const kind = this.ids.kindOf(channel.id);
-    if (kind === 'm' || kind === 't') {
+    if (kind === 'm' || kind === 't' || kind === 'd') {
       this.#ofLeg(event, channel.id, isWatched);
       return;
     }
@@ -274,7 +274,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     else if (call !== undefined) this.#ofCall(call, event, channel);
   }
 
-  /** Of an additional channel that we created for the call. */
+  /** Of an additional channel that we created for the call, or of a call of the doctor: it gets no agent. */
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
     if (isEnd(event)) {
       // The caller whose transfer was complete is alone.

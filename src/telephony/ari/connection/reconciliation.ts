@@ -97,7 +97,10 @@ export async function reconcile(
       const orphans = unknown.filter((channel) => {
         const kind = ids.kindOf(channel.id);
         return (
-          kind === 'm' || kind === 't' || (foreign.includes(channel) && channel.state === 'Up')
+          kind === 'm' ||
+          kind === 't' ||
+          kind === 'd' ||
+          (foreign.includes(channel) && channel.state === 'Up')
         );
       });
       const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');

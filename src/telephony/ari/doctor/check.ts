@@ -10,8 +10,9 @@ import {
   type CheckSubject,
   runCheck,
 } from '../../provider/check.ts';
-import type { Finding, PbxState } from '../../provider/pbx.ts';
+import type { Finding, NumberCalls, PbxState } from '../../provider/pbx.ts';
 import type { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
+import type { TestCalls } from '../connection/test-calls.ts';
 import type { AriClient } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import type { AriContext } from '../rest/peer.ts';
@@ -31,6 +32,9 @@ export interface CheckContext {
   publicUrl: string;
   /** Undefined if another node has it, or none. */
   live: LiveConnection | undefined;
+  /** Whether, and where, the numbers are called. */
+  calls?: NumberCalls | undefined;
+  testCalls: Pick<TestCalls, 'open'>;
   egress: Egress;
   clock: Clock;
   random: Random;

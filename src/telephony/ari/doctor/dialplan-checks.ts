@@ -12,27 +12,21 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
-import type { AriClient } from '../rest/client.ts';
 import { type CheckContext, check } from './check.ts';
+import { type Ask, askOver, contextsOf, isPlain, placeOf } from './dialplan-questions.ts';
+import { numberCallFindings } from './number-calls.ts';
 import type { TestApplication } from './test-application.ts';
 
 const LOOK_MS_MAX = 10_000;
 const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
 const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
-/** Limits of the check. PBXs have hundreds of endpoints in a handful of contexts. */
-const ENDPOINTS_MAX = 40;
-const CONTEXTS_MAX = 10;
+/** Numbers that are looked for. */
 const NUMBERS_MAX = 10;
 /** No receiver: UDP port 9 is the discard port. */
 const NOWHERE = '127.0.0.1:9';
 
-const endpoints = z.array(z.looseObject({ technology: z.string(), resource: z.string() }));
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
-const variable = z.looseObject({ value: z.string() });
-
-/** The result of a dialplan function; undefined if it cannot be asked. */
-type Ask = (expression: string) => Promise<string | undefined>;
 
 export async function dialplanFindings(
   context: CheckContext,
@@ -55,28 +49,28 @@ export async function dialplanFindings(
     );
     return pass('');
   });
+  const ask = askOver(client, channelId);
   const lookAt = (
     subject: CheckSubject,
-    look: (ask: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
+    look: (asked: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
   ) =>
     check(context, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
       if (made.verdict !== 'pass') {
         return Promise.resolve(skip(`The dialplan cannot be asked: ${made.message}`));
       }
-      return look(async (expression) => {
-        const path = `channels/${channelId}/variable`;
-        const query = { variable: expression };
-        const answer = await client.send({ action: 'look', method: 'GET', path, query }, signal);
-        return answer.status === 200 ? variable.safeParse(answer.body).data?.value : undefined;
-      }, signal);
+      return look(ask(signal), signal);
     });
   const findings = [
-    await lookAt(NUMBERS, (ask, signal) => numbersOutcome(context, ask, signal)),
-    await lookAt(OUTBOUND, (ask, signal) => outboundOutcome(context, ask, signal)),
+    await lookAt(NUMBERS, (asked, signal) => numbersOutcome(context, asked, signal)),
+    await lookAt(OUTBOUND, (asked, signal) => outboundOutcome(context, asked, signal)),
   ];
   const transferContext = context.account.transfer_context;
   if (transferContext !== '')
-    findings.push(await lookAt(TRANSFER, (ask) => transferOutcome(transferContext, ask)));
+    findings.push(await lookAt(TRANSFER, (asked) => transferOutcome(transferContext, asked)));
+  if (context.calls !== undefined) {
+    const isAskable = made.verdict === 'pass';
+    findings.push(...(await numberCallFindings(context, testApp, isAskable ? ask : undefined)));
+  }
   unwatch();
   return findings;
 }
@@ -93,55 +87,24 @@ async function numbersOutcome(
       'Add the numbers that callers dial, as the dialplan has them, each with its agent. Outbound calls need none.',
     );
   }
-  const contexts = await contextsOf(client, ask, signal);
+  const contexts = await contextsOf(client, ask, { signal });
   if (contexts.size === 0) return skip('No PJSIP endpoint has a context that could be checked.');
   const found: string[] = [];
   const lost: string[] = [];
   for (const number of numbers.filter(isPlain).slice(0, NUMBERS_MAX)) {
-    const context = await contextOf(number, contexts, ask);
-    if (context === undefined) lost.push(number);
-    else found.push(`${number} in ${context}`);
+    const place = await placeOf(number, contexts, ask);
+    if (place === undefined) lost.push(number);
+    else found.push(`${number} in ${place.context}`);
   }
   if (lost.length === 0) {
     return pass(
-      `The dialplan knows ${found.join(', ')}. That they go to Stasis(${account.app}) is not to be seen from here.`,
+      `The dialplan knows ${found.join(', ')}. Whether they go to Stasis(${account.app}) only calls show: patchbay doctor --numbers.`,
     );
   }
   return warn(
     `No context of an endpoint (${[...contexts].join(', ')}) knows ${lost.join(', ')}${found.length === 0 ? '' : `; known: ${found.join(', ')}`}.`,
     `If callers dial them: ${line} in the context of the trunk, then dialplan reload. Providers send numbers with or without +; the configuration accepts both.`,
   );
-}
-
-/** Contexts in which calls of PJSIP endpoints begin. */
-async function contextsOf(client: AriClient, ask: Ask, signal: AbortSignal): Promise<Set<string>> {
-  const request = { action: 'look', method: 'GET', path: 'endpoints/PJSIP' } as const;
-  const listed = await client.send(request, signal);
-  const known = endpoints.safeParse(listed.body).data ?? [];
-  const contexts = new Set<string>();
-  for (const { resource } of known.slice(0, ENDPOINTS_MAX)) {
-    if (contexts.size >= CONTEXTS_MAX) break;
-    const context = isPlain(resource)
-      ? await ask(`PJSIP_ENDPOINT(${resource},context)`)
-      : undefined;
-    if (context !== undefined && isPlain(context)) contexts.add(context);
-  }
-  return contexts;
-}
-
-/** The first context with the number, with or without a plus. */
-async function contextOf(
-  number: string,
-  contexts: ReadonlySet<string>,
-  ask: Ask,
-): Promise<string | undefined> {
-  const digits = number.replace(/^\+/, '');
-  for (const context of contexts) {
-    for (const form of new Set([number, digits, `+${digits}`])) {
-      if ((await ask(`DIALPLAN_EXISTS(${context},${form},1)`)) === '1') return context;
-    }
-  }
-  return undefined;
 }
 
 async function outboundOutcome(
@@ -198,9 +161,4 @@ async function transferOutcome(context: string, ask: Ask): Promise<CheckOutcome>
     `The dialplan has no context ${context}: transferred callers are lost.`,
     'Correct transfer_context, or add the context; then dialplan reload.',
   );
-}
-
-/** Removes characters that could end the surrounding function. */
-function isPlain(word: string): boolean {
-  return /^[\w+*#.-]{1,80}$/.test(word);
 }

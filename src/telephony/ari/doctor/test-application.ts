@@ -18,8 +18,8 @@ const LEFT_MAX = 100;
 
 export interface TestApplication {
   peer: AriContext;
-  /** The id for a new channel, which ends with the test application. */
-  channelId(): string;
+  /** The id for a new channel, which ends with the test application. `d`: a call to a number. */
+  channelId(kind?: 'm' | 'd'): string;
   /** Never rejects. */
   close(): Promise<void>;
 }
@@ -111,8 +111,8 @@ function bedOf(context: CheckContext, peer: AriContext, closeSocket: () => void)
   const made: string[] = [];
   return {
     peer,
-    channelId() {
-      const id = peer.ids.make('m');
+    channelId(kind = 'm') {
+      const id = peer.ids.make(kind);
       made.push(id);
       return id;
     },

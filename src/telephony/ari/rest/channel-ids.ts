@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '../../../std/random.ts';
 
-/** `o`: a call that we dialled. `m`: a media leg. `t`: the destination of a transfer. `b`: a bridge. */
-export type OwnKind = 'o' | 'm' | 't' | 'b';
+/** `o`: a call that we dialled. `m`: a media leg. `t`: the destination of a transfer. `d`: a call of the doctor.
+ *  `b`: a bridge. */
+export type OwnKind = 'o' | 'm' | 't' | 'd' | 'b';
 
 const RUN_DIGITS = 19;
 const OUTBOUND_BYTES = 8;
@@ -26,7 +27,7 @@ export interface ChannelIds {
 /** `app`: the configuration's Stasis application, which no other configuration has. */
 export function createChannelIds(app: string, random: Random): ChannelIds {
   const prefix = `pb${createHash('sha256').update(app).digest('hex').slice(0, 8)}`;
-  const own = new RegExp(`^${prefix}([omtb])([0-9a-f]{${TAIL_LENGTH}})$`);
+  const own = new RegExp(`^${prefix}([omtdb])([0-9a-f]{${TAIL_LENGTH}})$`);
   return {
     outbound(runId) {
       const run = runId.padStart(RUN_DIGITS, '0');

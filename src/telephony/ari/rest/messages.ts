@@ -17,12 +17,13 @@ export const ariChannel = z.looseObject({
     .looseObject({
       context: z.string().catch(''),
       exten: z.string().catch(''),
+      priority: z.number().catch(0),
       /** The running dialplan application; while a Stasis application has the channel it is `Stasis`, then
        *  `app,argument,...`. */
       app_name: z.string().catch(''),
       app_data: z.string().catch(''),
     })
-    .catch({ context: '', exten: '', app_name: '', app_data: '' }),
+    .catch({ context: '', exten: '', priority: 0, app_name: '', app_data: '' }),
   channelvars: z.record(z.string(), z.string()).catch({}),
 });
 export type AriChannel = z.infer<typeof ariChannel>;
@@ -64,6 +65,7 @@ export const ariEvent = z.discriminatedUnion('type', [
     ...cause,
     tech_cause: z.number().optional().catch(undefined),
   }),
+  z.looseObject({ type: z.literal('ChannelDialplan'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelHold'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelUnhold'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelEnteredBridge'), ...onChannel, bridge: ariBridge }),

@@ -121,8 +121,10 @@ function originate({ pbx, trunk, runner }: Means, params: Params, id: string): R
   }
   const args = argsOf(params);
   const formats = formatsOf(pbx, params);
+  const otherId = params.get('otherChannelId');
   const made = prepare(pbx, trunk, {
     id,
+    ...(otherId === '' ? {} : { otherId }),
     endpoint,
     formats,
     caller: partyOf(params.get('callerId')),

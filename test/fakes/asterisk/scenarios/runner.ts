@@ -90,12 +90,13 @@ export class Runner {
       channel.priority = nth + 1;
       channel.appName = step.app;
       channel.appData = dataOf(step);
+      if (step.app === 'Stasis') channel.appData = this.#stasisData(channel, step).join();
+      const facts = { dialplan_app: step.app, dialplan_app_data: channel.appData };
+      this.#pbx.tell(channel, 'ChannelDialplan', facts);
       if (step.app === 'Stasis') {
         if (this.#enterStasis(channel, step, steps)) return;
         continue;
       }
-      const facts = { dialplan_app: step.app, dialplan_app_data: channel.appData };
-      this.#pbx.tell(channel, 'ChannelDialplan', facts);
       const phone = channel.phone ?? this.attachPhone(channel, channel.exten);
       phone.pickUp(this.#pbx.ticker);
       await this.#step(channel, phone, step);
@@ -109,14 +110,19 @@ export class Runner {
     step: Extract<Step, { app: 'Stasis' }>,
     steps: readonly Step[],
   ): boolean {
-    const app = channel.variables.get('TARGET') ?? this.#settings.app;
+    const [app = '', ...args] = this.#stasisData(channel, step);
     const next = channel.priority;
     channel.onLeave = (goOn) => {
       if (goOn === null) void this.#steps(channel, [...steps.slice(0, next), hangUp], next);
       else this.run(channel, goOn);
     };
-    const args = step.args.map((arg) => (arg === '%' ? channel.exten : arg));
     return this.#pbx.enterStasis(channel, app, args);
+  }
+
+  /** The application, and its arguments. */
+  #stasisData(channel: Channel, step: Extract<Step, { app: 'Stasis' }>): string[] {
+    const app = step.name ?? channel.variables.get('TARGET') ?? this.#settings.app;
+    return [app, ...step.args.map((arg) => (arg === '%' ? channel.exten : arg))];
   }
 
   async #step(channel: Channel, phone: Phone, step: Step): Promise<void> {

@@ -5,6 +5,7 @@ import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
+import { TestCalls } from '../../../../src/telephony/ari/connection/test-calls.ts';
 import { examineLink } from '../../../../src/telephony/ari/doctor/connection-checks.ts';
 import { type AriAnswer, createAriClient } from '../../../../src/telephony/ari/rest/client.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
@@ -21,6 +22,7 @@ async function findingsOf(answer: AriAnswer | Error, endpoint = 'https://pbx.exa
     numbers: [],
     publicUrl: 'https://gw.example.com',
     live: undefined,
+    testCalls: new TestCalls(systemClock),
     egress: createEgress(),
     clock: systemClock,
     random: systemRandom,

@@ -4,93 +4,27 @@
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { Finding } from '../../../../src/telephony/provider/pbx.ts';
-import type { PbxProvider } from '../../../../src/telephony/provider/provider.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
-import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { pump } from '../../../fakes/asterisk/media/pump.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
+import type { FakeAsteriskOptions } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
+import { APP, failed, withDoctor } from './doctor-harness.ts';
 
-const APP = 'patchbay_0123456789ab';
-const PUBLIC_URL = 'https://gw.example.com';
 const MEDIA_URI = 'wss://gw.example.com/api/v1/telephony/ws/ari';
 
-let clock: FakeClock;
-let stopClock: () => void;
-let asterisk: FakeAsterisk;
-let provider: PbxProvider;
-let close: (() => unknown)[];
-
-beforeEach(() => {
-  clock = new FakeClock();
-  stopClock = pump(clock);
-  provider = createAriProvider({ clock, random: systemRandom });
-  close = [];
-});
-
-afterEach(async () => {
-  stopClock();
-  for (const each of close.reverse()) await each();
-});
-
-async function play(options: Parameters<typeof startAsterisk>[0] = {}): Promise<void> {
-  asterisk = await startAsterisk({ clock, ...options });
-  close.push(() => asterisk.stop());
-}
-
-/** The application's owner, as the gateway is one when all is well. */
-async function connectApp(): Promise<void> {
-  const socket = new WebSocket(`${asterisk.url.replace('http', 'ws')}/ari/events?app=${APP}`, {
-    headers: { authorization: `Basic ${Buffer.from('gw:gwsecret').toString('base64')}` },
-  });
-  close.push(() => socket.terminate());
-  await new Promise((resolve) => socket.once('open', resolve));
-}
-
-async function examine(
-  more: Record<string, unknown> = {},
-  numbers: string[] = ['8000'],
-  signal = new AbortController().signal,
-): Promise<Map<string, Finding>> {
-  const findings = await provider.pbx.examine(
-    {
-      organizationId: '1',
-      configurationId: '1',
-      credentials: {
-        ari_endpoint: asterisk.url,
-        app_name: 'gw',
-        app_password: 'gwsecret',
-        stasis_app_name: APP,
-        dial_template: 'PJSIP/{number}@trunk',
-        ...more,
-      },
-    },
-    { numbers, publicUrl: PUBLIC_URL, log: quietLog().log },
-    signal,
-  );
-  expect(new Set(findings.map(({ key }) => key)).size, 'one finding a key').toBe(findings.length);
-  for (const { verdict, advice, key } of findings) {
-    if (verdict === 'fail' || verdict === 'warn') expect(advice, key).toMatch(/\w{3}/);
-  }
-  return new Map(findings.map((finding) => [finding.key, finding]));
-}
+const doctor = withDoctor();
+const play = (options?: FakeAsteriskOptions) => doctor.world.play(options);
+const connectApp = () => doctor.world.connectApp();
+const examine = (fields = {}, numbers?: string[], signal?: AbortSignal) =>
+  doctor.world.examine({ fields, ...(numbers && { numbers }), ...(signal && { signal }) });
+const expectNothingLeft = () => doctor.world.expectNothingLeft();
 
 const verdicts = (findings: Map<string, Finding>) =>
   Object.fromEntries([...findings].map(([key, { verdict }]) => [key, verdict]));
-const failed = (findings: Map<string, Finding>) =>
-  [...findings.values()].filter(({ verdict }) => verdict === 'fail').map(({ key }) => key);
-
-function expectNothingLeft(): void {
-  expect(asterisk.channels).toEqual([]);
-  expect(asterisk.bridgeIds).toEqual([]);
-  expect(asterisk.complaints).toEqual([]);
-}
 
 describe('the doctor', () => {
   it.each(['ulaw', 'alaw', 'slin16', 'g722'])(
@@ -121,37 +55,15 @@ describe('the doctor', () => {
     },
   );
 
-  /** The gateway's own connection, which is up. */
-  async function ownConnection() {
-    const reached: Record<string, () => void> = {};
-    const state = (kind: string) =>
-      new Promise<void>((resolve) => {
-        reached[kind] = resolve;
-      });
-    const up = state('up');
-    const credentials = {
-      ari_endpoint: asterisk.url,
-      app_name: 'gw',
-      app_password: 'gwsecret',
-      stasis_app_name: APP,
-    };
-    const listener = {
-      onState: ({ kind }: { kind: string }) => reached[kind]?.(),
-      onInbound: () => undefined,
-      onEarlyMedia: () => undefined,
-      onAnswered: () => undefined,
-      onStatus: () => undefined,
-    };
-    const account = { configurationId: '1', credentials };
-    const connection = provider.pbx.connect(account, { log: quietLog().log, listener });
-    close.push(() => connection.close());
-    await up;
-    return { connection, state };
+  async function connected() {
+    const own = await doctor.world.ownConnection();
+    await own.up;
+    return own;
   }
 
   it('recognises its own connection, and one that was taken over', async () => {
     await play();
-    const { state } = await ownConnection();
+    const { state } = await connected();
     expect((await examine()).get('application')).toMatchObject({
       verdict: 'pass',
       message: `This gateway is connected as ${APP}.`,
@@ -167,7 +79,7 @@ describe('the doctor', () => {
 
   it('names dialled numbers that are not configured, and the nearest configured one', async () => {
     await play();
-    const { connection } = await ownConnection();
+    const { connection } = await connected();
     expect((await examine()).get('refused')).toBeUndefined();
     const dialled = { dialled: '15550100', nearest: '+15550100' };
     await connection.refuse('gone-1', 'not-configured', dialled);
@@ -197,7 +109,7 @@ describe('the doctor on AudioSocket and RTP ports', () => {
     expect(failed(findings)).toEqual(['user']);
     expect(findings.get('user')?.message).toBe('Asterisk refuses the user gw with this password.');
     expect(findings.get('rights')?.verdict).toBe('skip');
-    expect(asterisk.requests.every(({ method }) => method === 'GET')).toBe(true);
+    expect(doctor.world.asterisk.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('names a user who may only read', async () => {
@@ -216,7 +128,7 @@ describe('the doctor on AudioSocket and RTP ports', () => {
     [500, 'is not Asterisk', 'web interface'],
   ])('names an answer of %i', async (status, message, advice) => {
     await play();
-    asterisk.faults.rest = () => ({ status, body: {} });
+    doctor.world.asterisk.faults.rest = () => ({ status, body: {} });
     const findings = await examine();
     expect(failed(findings)).toEqual(['http']);
     expect(findings.get('http')?.message).toContain(message);
@@ -228,13 +140,13 @@ describe('the doctor on AudioSocket and RTP ports', () => {
     ['the path of ARI', (url: string) => `${url}/ari/`, 'The address ends with /ari.'],
   ])('names an address with %s', async (_name, change, message) => {
     await play();
-    const findings = await examine({ ari_endpoint: change(asterisk.url) });
+    const findings = await examine({ ari_endpoint: change(doctor.world.asterisk.url) });
     expect(findings.get('address')).toMatchObject({ verdict: 'fail', message });
   });
 
   it('names a port without a listener', async () => {
     await play();
-    await asterisk.stop();
+    await doctor.world.asterisk.stop();
     const findings = await examine();
     expect(failed(findings)).toEqual(['http']);
     expect(findings.get('http')?.message).toMatch(/^Nothing listens at 127\.0\.0\.1:\d+\.$/);
@@ -243,7 +155,9 @@ describe('the doctor on AudioSocket and RTP ports', () => {
 
   it('names a plain port that is spoken to in TLS', async () => {
     await play();
-    const findings = await examine({ ari_endpoint: asterisk.url.replace('http', 'https') });
+    const findings = await examine({
+      ari_endpoint: doctor.world.asterisk.url.replace('http', 'https'),
+    });
     expect(failed(findings)).toEqual(['tls']);
     expect(findings.get('tls')?.message).toContain('does not speak TLS');
   });
@@ -258,17 +172,17 @@ describe('the doctor on AudioSocket and RTP ports', () => {
 
   it('gives a PBX that never answers up in time', async () => {
     await play();
-    asterisk.faults.rest = () => 'hang';
-    const before = clock.monotonicMs();
+    doctor.world.asterisk.faults.rest = () => 'hang';
+    const before = doctor.world.clock.monotonicMs();
     const findings = await examine();
     expect(failed(findings)).toEqual(['http']);
     expect(findings.get('http')?.message).toContain('does not answer');
-    expect(clock.monotonicMs() - before).toBeLessThan(10_000);
+    expect(doctor.world.clock.monotonicMs() - before).toBeLessThan(10_000);
   });
 
   it('names events that do not come, as behind a proxy without websockets', async () => {
     await play();
-    asterisk.faults.upgrade = 502;
+    doctor.world.asterisk.faults.upgrade = 502;
     const findings = await examine();
     expect(failed(findings)).toEqual(['application', 'events']);
     expect(findings.get('events')?.advice).toContain('must pass websockets on');
@@ -283,7 +197,7 @@ async function closingPort(): Promise<number> {
     socket.once('data', () => socket.end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  close.push(() => new Promise((resolve) => server.close(resolve)));
+  doctor.world.close.push(() => new Promise((resolve) => server.close(resolve)));
   return (server.address() as AddressInfo).port;
 }
 
@@ -303,7 +217,7 @@ describe('the doctor on releases and modules', () => {
     ['GIT-master-f0c1c1a7', 'warn', 'names no release'],
   ])('%s: %s', async (version, verdict, message) => {
     await play();
-    asterisk.faults.rest = ({ path }) =>
+    doctor.world.asterisk.faults.rest = ({ path }) =>
       path === 'asterisk/info' ? { status: 200, body: { system: { version } } } : undefined;
     const finding = (await examine()).get('version');
     expect(finding).toMatchObject({ verdict, message: expect.stringContaining(message) });
@@ -333,7 +247,7 @@ describe('the doctor on releases and modules', () => {
     'names %s when it is missing',
     async (name) => {
       await play();
-      asterisk.machine.modules.delete(name);
+      doctor.world.asterisk.machine.modules.delete(name);
       const finding = (await examine()).get('modules');
       expect(finding).toMatchObject({ verdict: 'fail', message: `${name} is not loaded.` });
       expect(finding?.advice).toContain(`module load ${name}.so`);
@@ -348,7 +262,7 @@ describe('the doctor on the audio', () => {
     ['audiosocket', '22.10.1', 'audiosocket, slin'],
     ['auto', '18.20.0', 'audiosocket, slin'],
   ])('detects tones both ways without websockets: %s at %s', async (media, version, message) => {
-    const at = { host: '127.0.0.1', clock, log: quietLog().log };
+    const at = { host: '127.0.0.1', clock: doctor.world.clock, log: quietLog().log };
     const rtp = createRtpPorts({
       ...at,
       ports: { first: 31_900, last: 31_949 },
@@ -356,12 +270,12 @@ describe('the doctor on the audio', () => {
     });
     const audioSockets = createAudioSocketServer({ ...at, port: 0 });
     await audioSockets.listen();
-    close.push(
+    doctor.world.close.push(
       () => audioSockets.close(),
       () => rtp.close(),
     );
     const packets = { host: '127.0.0.1', rtp, audioSockets };
-    provider = createAriProvider({ clock, random: systemRandom, packets });
+    doctor.world.provider = doctor.world.createProvider({ packets });
     await play({ version });
     await connectApp();
     expect((await examine({ media })).get('media')).toMatchObject({
@@ -377,12 +291,12 @@ describe('the doctor on the audio', () => {
     // What the telephone's side says is lost on its way.
     let muted = 0;
     const timer = setInterval(() => {
-      const [phone] = asterisk.channels;
+      const [phone] = doctor.world.asterisk.channels;
       if (phone === undefined || phone.isMutedIn) return;
       phone.isMutedIn = true;
       muted += 1;
     }, 0);
-    close.push(() => clearInterval(timer));
+    doctor.world.close.push(() => clearInterval(timer));
     const findings = await examine();
     expect(muted).toBeGreaterThan(0);
     expect(failed(findings)).toEqual(['media']);
@@ -393,8 +307,8 @@ describe('the doctor on the audio', () => {
   it('names a media socket that is refused, and leaves nothing behind', async () => {
     await play();
     await connectApp();
-    asterisk.faults.rest = ({ path }) => {
-      if (path === 'channels/externalMedia') asterisk.faults.upgrade = 404;
+    doctor.world.asterisk.faults.rest = ({ path }) => {
+      if (path === 'channels/externalMedia') doctor.world.asterisk.faults.upgrade = 404;
       return undefined;
     };
     const findings = await examine();
@@ -408,12 +322,14 @@ describe('the doctor on the audio', () => {
     await play();
     await connectApp();
     const stop = new AbortController();
-    asterisk.faults.rest = ({ path }) => {
+    doctor.world.asterisk.faults.rest = ({ path }) => {
       if (path.endsWith('/addChannel')) stop.abort();
       return undefined;
     };
     const findings = await examine({}, ['8000'], stop.signal);
-    expect(asterisk.requests.some(({ path }) => path.endsWith('/addChannel'))).toBe(true);
+    expect(doctor.world.asterisk.requests.some(({ path }) => path.endsWith('/addChannel'))).toBe(
+      true,
+    );
     expect(verdicts(findings)).toMatchObject({ events: 'pass', media: 'fail', numbers: 'skip' });
     expect(findings.get('media')?.message).toContain('as a whole');
     expectNothingLeft();
@@ -422,7 +338,8 @@ describe('the doctor on the audio', () => {
   it('ends early where Asterisk hangs in the middle', async () => {
     await play();
     await connectApp();
-    asterisk.faults.rest = ({ path }) => (path.endsWith('/addChannel') ? 'hang' : undefined);
+    doctor.world.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('/addChannel') ? 'hang' : undefined;
     const findings = await examine();
     expect(findings.get('media')).toMatchObject({
       verdict: 'fail',
@@ -441,7 +358,7 @@ describe('the doctor on the audio', () => {
       format: 'ulaw',
     });
     expect(left).toBe(200);
-    await expect.poll(() => asterisk.channels.length).toBe(1);
+    await expect.poll(() => doctor.world.asterisk.channels.length).toBe(1);
     await examine();
     expectNothingLeft();
   });
@@ -457,11 +374,11 @@ function prefixOf(app: string): string {
 
 async function leave(path: string, query: Record<string, string>): Promise<number> {
   const authorization = `Basic ${Buffer.from('gw:gwsecret').toString('base64')}`;
-  const events = `${asterisk.url.replace('http', 'ws')}/ari/events?app=${APP}_doctor`;
+  const events = `${doctor.world.asterisk.url.replace('http', 'ws')}/ari/events?app=${APP}_doctor`;
   const socket = new WebSocket(events, { headers: { authorization } });
-  close.push(() => socket.terminate());
+  doctor.world.close.push(() => socket.terminate());
   await new Promise((resolve) => socket.once('open', resolve));
-  const url = `${asterisk.url}/ari/${path}?${new URLSearchParams(query)}`;
+  const url = `${doctor.world.asterisk.url}/ari/${path}?${new URLSearchParams(query)}`;
   return (await fetch(url, { method: 'POST', headers: { authorization } })).status;
 }
 
@@ -505,7 +422,7 @@ describe('the doctor on connections of websocket_client.conf', () => {
     ],
   ])('warns of %s', async (_name, more, message) => {
     await play({ websocketClients: { media_gw: { ...section, ...more } } });
-    asterisk.faults.rest = ({ path }) =>
+    doctor.world.asterisk.faults.rest = ({ path }) =>
       path === 'channels/externalMedia' ? { status: 400, body: {} } : undefined;
     expect((await examine(client)).get('websocket_client')).toMatchObject({
       verdict: 'warn',
@@ -519,10 +436,10 @@ describe('the doctor on connections of websocket_client.conf', () => {
       host: '127.0.0.1',
       handleProtocols: () => 'media',
     });
-    close.push(() => new Promise((resolve) => door.close(resolve)));
+    doctor.world.close.push(() => new Promise((resolve) => door.close(resolve)));
     await new Promise((resolve) => door.once('listening', resolve));
     door.on('connection', (socket) => {
-      const listener = provider.pbx.takeSocket({
+      const listener = doctor.world.provider.pbx.takeSocket({
         sendText: (text) => socket.send(text),
         sendBinary: (bytes) => socket.send(bytes),
         bufferedBytes: 0,
@@ -647,7 +564,7 @@ describe('the doctor on numbers and the dialplan', () => {
 
   it('says that it cannot ask where Asterisk makes no channel', async () => {
     await play();
-    asterisk.faults.rest = ({ path, query }) =>
+    doctor.world.asterisk.faults.rest = ({ path, query }) =>
       path === 'channels/externalMedia' && query.get('transport') === null
         ? { status: 501, body: { message: 'not supported' } }
         : undefined;

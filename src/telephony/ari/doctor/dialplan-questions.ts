@@ -1,0 +1,74 @@
+// Questions to the dialplan of an Asterisk: in which contexts calls begin, and which of them has an extension. Asked by
+// dialplan functions over a channel of ours. Source: func_dialplan and func_pjsip_endpoint.
+
+import { z } from 'zod';
+import type { AriClient } from '../rest/client.ts';
+
+/** PBXs have hundreds of endpoints in a handful of contexts. */
+const ENDPOINTS_MAX = 40;
+const CONTEXTS_MAX = 10;
+
+const endpoints = z.array(z.looseObject({ technology: z.string(), resource: z.string() }));
+
+const variable = z.looseObject({ value: z.string() });
+
+/** The result of a dialplan function; undefined if it cannot be asked. */
+export type Ask = (expression: string) => Promise<string | undefined>;
+
+/** Where a number is in the dialplan. */
+export interface Place {
+  context: string;
+  /** The number as that context has it. */
+  extension: string;
+}
+
+/** Asked over one of our channels. */
+export function askOver(client: AriClient, channelId: string): (signal: AbortSignal) => Ask {
+  const path = `channels/${channelId}/variable`;
+  return (signal) => async (expression) => {
+    const query = { variable: expression };
+    const answer = await client.send({ action: 'look', method: 'GET', path, query }, signal);
+    return answer.status === 200 ? variable.safeParse(answer.body).data?.value : undefined;
+  };
+}
+
+/** Contexts in which calls of PJSIP endpoints begin; that of `first` comes first. */
+export async function contextsOf(
+  client: AriClient,
+  ask: Ask,
+  { signal, first }: { signal: AbortSignal; first?: string | undefined },
+): Promise<Set<string>> {
+  const request = { action: 'look', method: 'GET', path: 'endpoints/PJSIP' } as const;
+  const listed = await client.send(request, signal);
+  const known = endpoints.safeParse(listed.body).data ?? [];
+  const names = known.slice(0, ENDPOINTS_MAX).map(({ resource }) => resource);
+  const contexts = new Set<string>();
+  for (const name of new Set([...(first === undefined ? [] : [first]), ...names])) {
+    if (contexts.size >= CONTEXTS_MAX) break;
+    const context = isPlain(name) ? await ask(`PJSIP_ENDPOINT(${name},context)`) : undefined;
+    if (context !== undefined && isPlain(context)) contexts.add(context);
+  }
+  return contexts;
+}
+
+/** The first context with the number, with or without a plus. */
+export async function placeOf(
+  number: string,
+  contexts: Iterable<string>,
+  ask: Ask,
+): Promise<Place | undefined> {
+  const digits = number.replace(/^\+/, '');
+  for (const context of contexts) {
+    for (const extension of new Set([number, digits, `+${digits}`])) {
+      if ((await ask(`DIALPLAN_EXISTS(${context},${extension},1)`)) === '1') {
+        return { context, extension };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Without characters that could end the surrounding function. */
+export function isPlain(word: string): boolean {
+  return /^[\w+*#.-]{1,80}$/.test(word);
+}

@@ -1,0 +1,193 @@
+// One call to a number of the configuration: a Local channel through the context in which calls from outside begin.
+// Its second half runs the dialplan; what it does, and whether our application gets it, is recorded. The call is marked:
+// no agent starts. Everything ends with the first half, also after the end of this process. Source: asterisk §4.5.
+
+import type { PbxInboundCall } from '../../provider/pbx.ts';
+import { TEST_VARIABLE } from '../connection/test-calls.ts';
+import { hangUpChannel } from '../rest/best-effort.ts';
+import { type AriChannel, type AriEvent, ariChannel } from '../rest/messages.ts';
+import type { CheckContext, LiveConnection } from './check.ts';
+import type { Place } from './dialplan-questions.ts';
+import type { TestApplication } from './test-application.ts';
+
+/** From the dial to our application: a dialplan needs milliseconds, one that greets first some seconds. */
+const CALL_MS_MAX = 6_000;
+/** Ring time at Asterisk: it ends the call of a killed process. */
+const RING_S = 8;
+/** After the call is over, or has gone to another application: our event may come over another socket. */
+const SETTLE_MS = 300;
+/** Where Asterisk sends no events of dialplan steps, the channel is asked. */
+const POLL_MS = 250;
+/** The last ones. */
+const STEPS_MAX = 20;
+/** Shown to who is rung. */
+const CALLER = 'Patchbay doctor <0>';
+const FORMATS = 'ulaw,alaw,slin';
+
+/** A step of the dialplan. */
+export interface DialplanStep {
+  /** `context,extension,priority`. */
+  at: string;
+  app: string;
+  data: string;
+}
+
+export interface CallTrace {
+  /** Arguments of our application; undefined if the call did not reach it. */
+  args: readonly string[] | undefined;
+  /** It reached our application over another channel, which the dialplan has dialled. */
+  isDialledOn: boolean;
+  /** Another application that it was sent to. */
+  otherApp: string | undefined;
+  /** Our application had no client. */
+  isUnserved: boolean;
+  /** The dialplan answered it. */
+  isAnswered: boolean;
+  isOver: boolean;
+  last: DialplanStep | undefined;
+}
+
+export interface NumberCallMeans {
+  context: CheckContext;
+  testApp: TestApplication;
+  live: LiveConnection;
+}
+
+/** Throws what `AriClient` throws. */
+export async function callNumber(
+  means: NumberCallMeans,
+  place: Place,
+  signal: AbortSignal,
+): Promise<CallTrace> {
+  const { context, testApp, live } = means;
+  const { account, client, clock } = context;
+  const near = testApp.channelId('d');
+  const far = live.ids.make('d');
+  const record = new CallRecord(account.app, (ms) => void clock.after(ms, () => decided()));
+  let decided = (): void => undefined;
+  const isDecided = new Promise<void>((resolve) => {
+    decided = resolve;
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const unwatch = [
+    testApp.peer.watch(near, (event) => record.ofNear(event)),
+    testApp.peer.watch(far, (event) => record.ofFar(event)),
+    live.watch(far, (event) => record.ofFar(event)),
+    context.testCalls.open(account.app, near, (call) => record.dialledOn(call)),
+  ];
+  const limit = clock.after(CALL_MS_MAX, decided);
+  try {
+    const query = {
+      endpoint: `Local/${place.extension}@${place.context}/n`,
+      app: testApp.peer.account.app,
+      appArgs: 'doctor',
+      channelId: near,
+      otherChannelId: far,
+      callerId: CALLER,
+      formats: FORMATS,
+      ...Object.fromEntries([['timeout', String(RING_S)]]),
+    };
+    const body = { variables: { [`__${TEST_VARIABLE}`]: near } };
+    const request = { action: 'dial', method: 'POST', path: 'channels', query, body } as const;
+    await client.run(request, signal);
+    await Promise.race([isDecided, poll(means, { far, record, signal })]);
+    signal.throwIfAborted();
+    return record.trace;
+  } finally {
+    record.isClosed = true;
+    limit.cancel();
+    for (const end of unwatch) end();
+    await hangUpChannel(context, near);
+  }
+}
+
+/** Settles when the call is decided; a channel that is gone is told of by its event. */
+async function poll(
+  { context: { client, clock } }: NumberCallMeans,
+  call: { far: string; record: CallRecord; signal: AbortSignal },
+): Promise<void> {
+  const path = `channels/${call.far}`;
+  while (!call.record.isClosed) {
+    await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+    if (call.record.isClosed || call.signal.aborted) return;
+    const request = { action: 'look', method: 'GET', path } as const;
+    const { status, body } = await client.send(request, call.signal);
+    const channel = status === 200 ? ariChannel.safeParse(body).data : undefined;
+    if (channel !== undefined) call.record.at(channel);
+  }
+}
+
+class CallRecord {
+  isClosed = false;
+  readonly #app: string;
+  readonly #decideAfter: (ms: number) => void;
+  readonly #steps: DialplanStep[] = [];
+  #args: readonly string[] | undefined;
+  #isDialledOn = false;
+  #otherApp: string | undefined;
+  #isSent = false;
+  #isAnswered = false;
+  #isOver = false;
+
+  constructor(app: string, decideAfter: (ms: number) => void) {
+    this.#app = app;
+    this.#decideAfter = decideAfter;
+  }
+
+  get trace(): CallTrace {
+    return {
+      args: this.#args,
+      isDialledOn: this.#isDialledOn,
+      otherApp: this.#otherApp,
+      isUnserved: this.#isSent && this.#args === undefined,
+      isAnswered: this.#isAnswered,
+      isOver: this.#isOver,
+      last: this.#steps.at(-1),
+    };
+  }
+
+  ofNear(event: AriEvent): void {
+    if (event.type === 'StasisStart') this.#isAnswered = true;
+    if (event.type === 'ChannelDestroyed') this.#over();
+  }
+
+  ofFar(event: AriEvent): void {
+    if (event.type === 'StasisStart') this.#arrived(event.args);
+    if (event.type === 'ChannelDialplan') this.at(event.channel);
+    if (event.type === 'ChannelDestroyed') this.#over();
+  }
+
+  /** Our application got it over another channel. */
+  dialledOn(call: PbxInboundCall): void {
+    this.#isDialledOn = true;
+    this.#arrived([call.to]);
+  }
+
+  at({ dialplan }: AriChannel): void {
+    const { context, exten, priority, app_name: app, app_data: data } = dialplan;
+    if (app === '') return;
+    const at = `${context},${exten},${priority}`;
+    const last = this.#steps.at(-1);
+    if (last?.at === at && last.app === app) return;
+    this.#steps.push({ at, app, data });
+    if (this.#steps.length > STEPS_MAX) this.#steps.shift();
+    if (app !== 'Stasis') return;
+    const [name = ''] = data.split(',', 1);
+    if (name === this.#app) {
+      this.#isSent = true;
+    } else {
+      this.#otherApp = name;
+      this.#decideAfter(SETTLE_MS);
+    }
+  }
+
+  #arrived(args: readonly string[]): void {
+    this.#args ??= args;
+    this.#decideAfter(0);
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#decideAfter(SETTLE_MS);
+  }
+}
