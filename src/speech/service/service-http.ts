@@ -34,7 +34,7 @@ export interface ServiceRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal: AbortSignal;
-  /** Until the answer's headers. */
+  /** Until the answer's headers; of a refusal, until its words. */
   answerMsMax: number;
 }
 
@@ -43,7 +43,8 @@ export interface ServiceAnswer {
   headers: Dispatcher.ResponseData['headers'];
   /** In chunks as they arrive; an error of the connection is a ServiceFault. */
   body: AsyncIterable<Buffer>;
-  /** The whole body; longer ones than `bytesMax` are a fault (`protocol`). */
+  /** The whole body; longer ones than `bytesMax` are a fault (`protocol`), and those that take more than 10 s
+   *  (`timeout`). */
   bytes(bytesMax: number): Promise<Buffer>;
 }
 
@@ -52,6 +53,8 @@ const keepAliveTimeout = 60_000;
 /** Concurrent requests to one service of one process. */
 const CONNECTIONS_MAX = 256;
 const ERROR_BYTES_MAX = 65_536;
+/** Of an answer that is read as a whole, after its headers: the longest are lists of voices. */
+const BODY_MS_MAX = 10_000;
 const PREPARE_MS_MAX = 5_000;
 /** Redirects are not followed: a key is for the address that was configured. */
 const REDIRECTED = 'it redirects: the address must be the final one';
@@ -116,13 +119,13 @@ export class ServiceHttp {
         body: body ?? null,
         signal: controller.signal,
       });
-      deadline.cancel();
       if (response.statusCode >= 400) throw await this.#refusal(response, faultOf);
+      deadline.cancel();
       if (response.statusCode >= 300) {
         response.body.on('error', () => undefined).destroy();
         throw faultOf('request', REDIRECTED, { status: response.statusCode });
       }
-      return this.#answer(response, failed, done);
+      return this.#answer(response, { controller, failed, done });
     } catch (error) {
       deadline.cancel();
       done();
@@ -176,9 +179,9 @@ export class ServiceHttp {
 
   #answer(
     response: Dispatcher.ResponseData,
-    failed: (error: unknown) => unknown,
-    done: () => void,
+    of: { controller: AbortController; failed: (error: unknown) => unknown; done: () => void },
   ): ServiceAnswer {
+    const { controller, failed, done } = of;
     const body = chunksOf(response.body, failed, done);
     return {
       status: response.statusCode,
@@ -186,27 +189,37 @@ export class ServiceHttp {
       body,
       bytes: async (bytesMax) => {
         const parts = new ByteParts();
-        for await (const part of body) {
-          parts.push(part);
-          if (parts.bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
+        const late = this.#clock.after(BODY_MS_MAX, () =>
+          controller.abort(this.fault('timeout', 'no end of the answer in time')),
+        );
+        try {
+          for await (const part of body) {
+            parts.push(part);
+            if (parts.bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
+          }
+        } finally {
+          late.cancel();
         }
         return parts.take();
       },
     };
   }
 
+  /** Says what its status says, also if its words do not come in time. */
   async #refusal(
     { statusCode: status, headers, body }: Dispatcher.ResponseData,
     faultOf: ServiceHttp['fault'],
   ): Promise<ServiceFault> {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const part of body) {
-      parts.push(part as Buffer);
-      bytes += (part as Buffer).length;
-      if (bytes >= ERROR_BYTES_MAX) break;
+    const parts = new ByteParts();
+    try {
+      for await (const part of body) {
+        parts.push(part as Buffer);
+        if (parts.bytes >= ERROR_BYTES_MAX) break;
+      }
+    } catch {
+      // The status and the words until then are the refusal.
     }
-    const text = Buffer.concat(parts).toString('utf8', 0, ERROR_BYTES_MAX);
+    const text = parts.take().toString('utf8', 0, ERROR_BYTES_MAX);
     const after = headers['retry-after'];
     return faultOf(faultKindOfStatus(status), vendorMessage(text), {
       status,

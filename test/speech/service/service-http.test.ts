@@ -1,11 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEgress } from '../../../src/egress/egress-rule.ts';
+import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
 import { serviceFaults } from '../../../src/metrics/metrics.ts';
 import { vendorMessage } from '../../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../../src/speech/service/service-http.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
+import { deferred } from '../../fakes/deferred.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 const opened: (() => unknown)[] = [];
 
@@ -99,6 +100,41 @@ describe('a request to a service', () => {
     const { http } = client();
     const answer = await http.request({ ...post, url });
     await expect(answer.bytes(100)).rejects.toMatchObject({ kind: 'protocol' });
+  });
+
+  it('gives up a body that does not end within 10 s', async () => {
+    const url = await serve((_, response) => void response.write('x'));
+    const { http, clock } = client();
+    const answer = await http.request({ ...post, url });
+    const bytes = answer.bytes(100).catch((error: unknown) => error);
+    clock.advance(10_000);
+    expect(await bytes).toMatchObject({ kind: 'timeout' });
+    expect(clock.timers).toBe(0);
+  });
+
+  it('says what the status of a refusal says whose words do not end', async () => {
+    let own: Socket | undefined;
+    const open = createEgress();
+    const egress: Egress = {
+      ...open,
+      connect: (to, callback) =>
+        open.connect(to, (...args) => {
+          own = args[1] ?? undefined;
+          callback(...args);
+        }),
+    };
+    const sent = deferred();
+    const url = await serve((_, response) => {
+      response.writeHead(401).write('{"error":', () => sent.resolve());
+    });
+    const { http, clock } = client(egress);
+    const refused = http.request({ ...post, url }).catch((error: unknown) => error);
+    await sent.promise;
+    await vi.waitFor(() => expect(own?.bytesRead).toBeGreaterThan(100));
+    await settle();
+    clock.advance(2_000);
+    expect(await refused).toMatchObject({ kind: 'auth', facts: { status: 401 } });
+    expect(clock.timers).toBe(0);
   });
 
   it('rejects with the words of the service, without keys', async () => {

@@ -379,6 +379,17 @@ describe('pocketsphinx, when its threads fail', () => {
     expect(quiet.lines()).toMatchObject([{ droppedBatches: 10 }]);
   });
 
+  it('reports no fault to a call that another call has closed meanwhile', async () => {
+    await open();
+    if (stt === undefined) expect.unreachable();
+    const expectation = { ...OPEN_SPEECH, phrases: ['ok'] };
+    const listener = { onPartial: () => undefined, onFinal: () => undefined };
+    stt.open(expectation, { ...listener, onError: () => second.recognizer.close() });
+    const second = call('ok');
+    await stt.close();
+    expect(second.errors).toEqual([]);
+  });
+
   it('fails its calls when it is closed', async () => {
     await open();
     const open1 = call('ok');
