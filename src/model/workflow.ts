@@ -61,6 +61,11 @@ export const workflowConfigurations = z.looseObject({
   filler_phrases: z.array(z.string().trim().min(1).max(200)).max(10).default([]),
   /** Whether a soft tone sounds while the caller waits on. */
   waiting_tone_enabled: z.boolean().default(true),
+  /** Whether a caller whose agent fails again and again (model, tools, voice, recognition) is connected with a person. */
+  fault_transfer_enabled: z.boolean().default(true),
+  /** With whom: a telephone number or SIP address, with template variables. Empty: the destination of a transfer tool of the
+   *  agent, those of the current step first; without one the call ends with an apology. */
+  fault_transfer_destination: z.string().trim().max(500).default(''),
   /** BCP 47. The language of the engine's own lines, such as apologies; English if it has none in this language. */
   agent_language: z
     .string()

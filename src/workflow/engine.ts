@@ -19,6 +19,7 @@ import {
   startFarewell,
 } from './engine/ending.ts';
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
+import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
 import { waitOn } from './engine/patience.ts';
@@ -49,7 +50,12 @@ export interface DialogueEngineOptions {
   graph: Graph;
   policy: DialoguePolicy;
   settings: Pick<WorkflowConfigurations, 'dictionary'> &
-    Partial<Pick<WorkflowConfigurations, 'filler_phrases'>>;
+    Partial<
+      Pick<
+        WorkflowConfigurations,
+        'filler_phrases' | 'fault_transfer_enabled' | 'fault_transfer_destination'
+      >
+    >;
   /** Default: there are no clips, and texts are spoken in their place. */
   clips?: FindClip;
   /** Functions that nodes offer to the model in addition to their edges. Default: none. */
@@ -96,7 +102,11 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     .slice(0, BOOST_MAX);
   const waitPhrases = settings.filler_phrases ?? [];
   const all = { ...ENGLISH_LINES, ...lines };
-  const fixed = { graph, policy, lines: all, boost, waitPhrases, clips, tools };
+  const faultTransfer = {
+    isEnabled: settings.fault_transfer_enabled ?? false,
+    destination: settings.fault_transfer_destination ?? '',
+  };
+  const fixed = { graph, policy, lines: all, boost, waitPhrases, faultTransfer, clips, tools };
   return {
     initial: INITIAL_STATE,
     step(state, event) {
@@ -244,7 +254,10 @@ function offerKeys(step: Step, policy: DialoguePolicyHandler): void {
   const { state } = step;
   if (state.keysOnly === true) return;
   state.keysOnly = true;
-  if (state.phase === 'talking') policy.offerKeys(step);
+  if (state.phase !== 'talking') return;
+  // A model asks for words: keys alone do not lead far.
+  if (step.policy === 'model' && handOver(step, 'recognition')) return;
+  policy.offerKeys(step);
 }
 
 function utteranceFinished(

@@ -11,6 +11,7 @@ import type { DialogueAction, DialogueEvent } from '../../src/workflow/engine/di
 import {
   createEngine,
   type DialogueEngine,
+  type DialogueEngineOptions,
   type DialogueState,
 } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
@@ -38,12 +39,13 @@ export class Conversation {
       lines?: Partial<DialogueLines>;
       clips?: FindClip;
       tools?: NodeTools;
+      settings?: Partial<DialogueEngineOptions['settings']>;
     } = {},
   ) {
     this.engine = createEngine({
       graph: parseGraph(definition),
       policy,
-      settings: { dictionary: options.dictionary ?? '' },
+      settings: { dictionary: options.dictionary ?? '', ...options.settings },
       lines: options.lines ?? {},
       clips: options.clips ?? NO_CLIPS,
       tools: options.tools ?? NO_TOOLS,

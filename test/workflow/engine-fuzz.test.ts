@@ -16,6 +16,7 @@ import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts'
 import { definition } from './definitions.ts';
 import { TOOLS } from './tool-conversation.ts';
 
+const SETTINGS = { dictionary: 'x', fault_transfer_enabled: true };
 const LABELS = ['book', 'cancel', 'fallback', 'operator', 'go on', 'Yes?', 'no'];
 const FUNCTIONS = [...LABELS, ...LABELS, ...TOOLS.map(({ name }) => name), 'safe_calculator'];
 const TEXTS = [
@@ -268,7 +269,7 @@ function run(
 ) {
   const parsed = parseGraph(given);
   const tools = offeredFunctions(parsed.nodes.values(), TOOLS).offered;
-  const engine = createEngine({ graph: parsed, policy, settings: { dictionary: 'x' }, tools });
+  const engine = createEngine({ graph: parsed, policy, settings: SETTINGS, tools });
   const replay = new Replay();
   let state: DialogueState = engine.initial;
   const take = (event: DialogueEvent) => {
@@ -315,7 +316,7 @@ describe.each(['model', 'scripted'] as const)('any conversation under the %s pol
       }),
       { numRuns: 300 },
     );
-  });
+  }, 90_000);
 
   it('ends once the caller has hung up and nothing answers any more', () => {
     fc.assert(

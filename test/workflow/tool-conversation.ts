@@ -3,6 +3,7 @@
 import type { LlmToolCall } from '../../src/model/llm-message.ts';
 import type { Tool } from '../../src/model/tool.ts';
 import type { WorkflowDefinition } from '../../src/model/workflow.ts';
+import type { DialogueEngineOptions } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
 import { toolTypes } from '../../src/workflow/tools/registry.ts';
@@ -79,10 +80,18 @@ export class ToolConversation extends Conversation {
   constructor(
     content: WorkflowDefinition = shop,
     initialContext = { name: 'Ana', desk: '+15550100' },
-    { tools = TOOLS, types = toolTypes }: { tools?: Tool[]; types?: readonly ToolType[] } = {},
+    {
+      tools = TOOLS,
+      types = toolTypes,
+      settings = {},
+    }: {
+      tools?: Tool[];
+      types?: readonly ToolType[];
+      settings?: Partial<DialogueEngineOptions['settings']>;
+    } = {},
   ) {
     const { offered } = offeredFunctions(parseGraph(content).nodes.values(), tools, types);
-    super(content, 'model', { tools: offered });
+    super(content, 'model', { tools: offered, settings });
     this.start(initialContext).heard().caller('please');
   }
 

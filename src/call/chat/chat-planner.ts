@@ -57,7 +57,8 @@ export class ChatPlanner {
       graph,
       policy,
       tools,
-      settings,
+      // There is no call to transfer.
+      settings: { ...settings, fault_transfer_enabled: false },
       lines: linesFor(settings.agent_language),
       clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
     });

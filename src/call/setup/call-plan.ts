@@ -61,7 +61,10 @@ export function planCall(input: {
     engine: createEngine({
       graph,
       policy: policyOf(input.speech),
-      settings,
+      settings: {
+        ...settings,
+        fault_transfer_enabled: isHandOverPossible(settings, input.provider),
+      },
       clips: input.sounds.clips.find,
       tools,
       lines: linesFor(settings.agent_language),
@@ -73,6 +76,13 @@ export function planCall(input: {
     storedSettings: input.version.configurations,
     preCall: undefined,
   };
+}
+
+function isHandOverPossible(
+  { fault_transfer_enabled: isWanted }: WorkflowConfigurations,
+  { capabilities }: TelephonyProvider,
+): boolean {
+  return isWanted && capabilities.transfer.includes('cold');
 }
 
 /** What leads the conversation. */

@@ -8,8 +8,10 @@ export interface DialogueLines {
   sayAgain: string;
   /** The model failed once. */
   trouble: string;
-  /** The model failed again: the call ends. */
+  /** The agent failed again: the call ends. */
   apology: string;
+  /** The agent failed again: the caller is connected with a person. */
+  handOver: string;
   /** The caller has waited for two seconds; one of them, in turn. */
   oneMoment: readonly string[];
   /** They go on waiting. */
@@ -49,6 +51,7 @@ export const ENGLISH_LINES: DialogueLines = {
   sayAgain: 'Sorry, could you say that again, please?',
   trouble: "I'm sorry, I'm having some trouble just now. Could you say that again, please?",
   apology: "I'm sorry, I can't go on with this call because of a technical problem. Goodbye.",
+  handOver: "I'm sorry, I have a technical problem. I'll connect you with somebody who can help.",
   oneMoment: ['One moment, please.', 'Just a moment.', 'Let me see.'],
   stillWorking: "Thank you for waiting. I'm still working on it.",
   lineRestored: 'Sorry, the line was interrupted.',

@@ -8,6 +8,7 @@ type SpokenLines = Pick<
   | 'sayAgain'
   | 'trouble'
   | 'apology'
+  | 'handOver'
   | 'oneMoment'
   | 'stillWorking'
   | 'lineRestored'
@@ -28,6 +29,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Entschuldigung, ich habe gerade ein technisches Problem. Können Sie das bitte wiederholen?',
     apology:
       'Es tut mir leid, wegen eines technischen Problems kann ich das Gespräch nicht fortsetzen. Auf Wiederhören.',
+    handOver:
+      'Es tut mir leid, ich habe ein technisches Problem. Ich verbinde Sie mit jemandem, der Ihnen hilft.',
     oneMoment: ['Einen Moment bitte.', 'Einen Augenblick.', 'Ich sehe kurz nach.'],
     stillWorking: 'Danke für Ihre Geduld. Ich bin noch dabei.',
     lineRestored: 'Entschuldigung, die Verbindung war unterbrochen.',
@@ -46,6 +49,7 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Perdone, ¿puede repetirlo, por favor?',
     trouble: 'Lo siento, tengo un problema técnico en este momento. ¿Puede repetirlo, por favor?',
     apology: 'Lo siento, no puedo continuar la llamada por un problema técnico. Adiós.',
+    handOver: 'Lo siento, tengo un problema técnico. Le paso con una persona que puede ayudarle.',
     oneMoment: ['Un momento, por favor.', 'Un segundo.', 'Déjeme ver.'],
     stillWorking: 'Gracias por esperar. Sigo trabajando en ello.',
     lineRestored: 'Perdone, la línea se ha interrumpido.',
@@ -66,6 +70,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Je suis désolé, j’ai un problème technique en ce moment. Pouvez-vous répéter, s’il vous plaît ?',
     apology:
       'Je suis désolé, je ne peux pas poursuivre cet appel à cause d’un problème technique. Au revoir.',
+    handOver:
+      'Je suis désolé, j’ai un problème technique. Je vous mets en relation avec quelqu’un qui peut vous aider.',
     oneMoment: ['Un instant, s’il vous plaît.', 'Un moment.', 'Je regarde.'],
     stillWorking: 'Merci de patienter. Je m’en occupe toujours.',
     lineRestored: 'Pardon, la ligne a été interrompue.',
@@ -84,6 +90,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Scusi, può ripetere, per favore?',
     trouble: 'Mi dispiace, ho un problema tecnico in questo momento. Può ripetere, per favore?',
     apology: 'Mi dispiace, non posso continuare la chiamata per un problema tecnico. Arrivederci.',
+    handOver:
+      'Mi dispiace, ho un problema tecnico. La metto in contatto con una persona che può aiutarla.',
     oneMoment: ['Un momento, per favore.', 'Un attimo.', 'Vediamo.'],
     stillWorking: 'Grazie per l’attesa. Ci sto ancora lavorando.',
     lineRestored: 'Mi scusi, la linea si è interrotta.',
@@ -104,6 +112,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
       'Sorry, ik heb op dit moment een technisch probleem. Kunt u dat herhalen, alstublieft?',
     apology:
       'Het spijt me, door een technisch probleem kan ik dit gesprek niet voortzetten. Tot ziens.',
+    handOver:
+      'Het spijt me, ik heb een technisch probleem. Ik verbind u door met iemand die u kan helpen.',
     oneMoment: ['Een moment, alstublieft.', 'Een ogenblik.', 'Ik kijk het even na.'],
     stillWorking: 'Bedankt voor het wachten. Ik ben er nog mee bezig.',
     lineRestored: 'Sorry, de verbinding was onderbroken.',
@@ -122,6 +132,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Desculpe, pode repetir, por favor?',
     trouble: 'Desculpe, estou com um problema técnico neste momento. Pode repetir, por favor?',
     apology: 'Desculpe, não posso continuar esta chamada por causa de um problema técnico. Adeus.',
+    handOver:
+      'Desculpe, estou com um problema técnico. Vou passar a chamada a alguém que o pode ajudar.',
     oneMoment: ['Um momento, por favor.', 'Só um instante.', 'Deixe-me ver.'],
     stillWorking: 'Obrigado por esperar. Ainda estou tratando disso.',
     lineRestored: 'Desculpe, a ligação foi interrompida.',

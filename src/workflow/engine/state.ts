@@ -4,6 +4,7 @@
 import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
+import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
 /** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being
  *  played. ending: values are still being extracted. ended: nothing happens any more. */
@@ -46,6 +47,8 @@ export interface PendingToolCalls {
   spoken: string;
   /** Whether a tool result needs an answer from the model. */
   isAnswered: boolean;
+  /** Whether every reply so far was a fault of the other system. Absent: none has come. */
+  isFaulty?: boolean;
   /** Requests in progress. */
   pending: { toolRunId: number; callId: string; name: string }[];
   /** Applies once nothing is pending. */
@@ -69,6 +72,8 @@ export interface PendingTransfer {
   arguments: Record<string, unknown>;
   stage: 'waiting' | 'resolving' | 'announcing' | 'transferring';
   destination: string;
+  /** The caller leaves because of repeated faults, and not by a tool: what a tool would say of it. */
+  afterFaults?: { ringS: number; announcement?: TransferAnnouncement };
 }
 
 /** A recognised value that counts only after the caller has said yes. */
@@ -131,6 +136,10 @@ export interface DialogueState {
   idles: number;
   /** Consecutive model failures. */
   failures: number;
+  /** Faults of any kind in the whole call. Absent: none. */
+  faults?: number;
+  /** Consecutive rounds of tools in which every request failed. Absent: none. */
+  toolFaults?: number;
   /** Model requests since the caller last spoke. */
   generations: number;
   /** Turns of the caller. */

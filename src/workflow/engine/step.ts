@@ -23,6 +23,8 @@ export interface Step {
   readonly boost: readonly string[];
   /** The author's lines for a wait, templates; empty: the engine's own. */
   readonly waitPhrases: readonly string[];
+  /** Where the caller goes after repeated faults; the destination is a template, empty: that of a tool. */
+  readonly faultTransfer: { isEnabled: boolean; destination: string };
   readonly clips: FindClip;
   readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */

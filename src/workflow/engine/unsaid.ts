@@ -1,11 +1,11 @@
 // An answer of which the caller heard nothing, because the voice cannot say it: another script, symbols alone, or a voice
-// that fails. A fixed line takes its place; if that is not heard either, the call ends.
+// that fails. A fixed line takes its place; if that is not heard either, the caller is handed over or the call ends.
 
-import { startClosing } from './ending.ts';
+import { takeFault } from './hand-over.ts';
 import { entryOf } from './history.ts';
 import { currentNode, type Step, say } from './step.ts';
 
-/** Consecutive utterances without a sound after which the call ends. */
+/** Consecutive utterances without a sound after which the agent gives up. */
 const UNSAID_MAX = 2;
 const WORDS = /[\p{L}\p{N}\p{S}]/u;
 
@@ -30,11 +30,7 @@ export function replaceUnsaid(step: Step): void {
   state.unsaid = (state.unsaid ?? 0) + 1;
   if (state.phase !== 'talking' || state.speaking.length > 0) return;
   if (state.request !== null || state.tools !== null) return;
-  if (state.unsaid >= UNSAID_MAX) {
-    say(step, { kind: 'goodbye', text: lines.apology, interruptible: false });
-    startClosing(step, 'pipeline_error');
-  } else {
-    const { interruptible } = currentNode(step);
-    say(step, { kind: 'fallback', text: lines.trouble, interruptible });
-  }
+  if (takeFault(step, 'voice', state.unsaid >= UNSAID_MAX)) return;
+  const { interruptible } = currentNode(step);
+  say(step, { kind: 'fallback', text: lines.trouble, interruptible });
 }

@@ -1,5 +1,6 @@
 // Lines that explain a wait or an outage to the caller. The medium reports the wait; here it is decided what is said, and how often.
 
+import { hasPerson } from './hand-over.ts';
 import { rendered, type Step, say } from './step.ts';
 import { transferUnderWay } from './tool-results.ts';
 
@@ -48,12 +49,13 @@ export interface PreparableLines {
 }
 
 export function waitLines(step: Step): PreparableLines {
-  const { stillWorking, trouble, sayAgain, apology, lineRestored } = step.lines;
+  const { stillWorking, trouble, sayAgain, apology, lineRestored, handOver } = step.lines;
   const first = firstLines(step).map((line) => rendered(step, line).trim());
+  const last = hasPerson(step) ? [handOver] : [];
   const isSaid = (line: string): boolean => line !== '';
   return {
     waits: [...first, stillWorking].filter(isSaid),
-    faults: [lineRestored, trouble, sayAgain, apology].filter(isSaid),
+    faults: [lineRestored, trouble, sayAgain, ...last, apology].filter(isSaid),
   };
 }
 

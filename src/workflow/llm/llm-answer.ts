@@ -1,14 +1,14 @@
 // Handles a model's answer: it may speak, call functions (tool-calls.ts), or both in one response. After a failure
-// a fixed line apologises, after a second one the call ends. Source: contract §8.3.
+// a fixed line apologises, after a second one the caller is handed over or the call ends. Source: contract §8.3.
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
-import { startClosing } from '../engine/ending.ts';
+import { takeFault } from '../engine/hand-over.ts';
 import { entryOf, limitVendorParts } from '../engine/history.ts';
-import { type Step, say } from '../engine/step.ts';
+import type { Step } from '../engine/step.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
-/** Consecutive failures after which the call ends. */
+/** Consecutive failures after which the agent gives up. */
 const FAILURES_MAX = 2;
 
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
@@ -42,10 +42,7 @@ export function handleLlmFailure(step: Step): void {
   if (request === null) return;
   state.request = null;
   state.failures += 1;
-  if (state.phase === 'talking' && state.failures >= FAILURES_MAX) {
-    say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
-    startClosing(step, 'pipeline_error');
-  } else {
-    sayFallbackLine(step, request.purpose, 'failed');
-  }
+  const isLast = state.failures >= FAILURES_MAX;
+  if (state.phase === 'talking' && takeFault(step, 'model', isLast)) return;
+  sayFallbackLine(step, request.purpose, 'failed');
 }

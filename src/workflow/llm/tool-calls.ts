@@ -8,6 +8,7 @@ import type { LlmToolCall } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { endIfExtracted, startClosing } from '../engine/ending.ts';
+import { endByFault, takeToolRound } from '../engine/hand-over.ts';
 import { addEntry } from '../engine/history.ts';
 import { followEdge } from '../engine/node-transition.ts';
 import type { PendingToolCalls } from '../engine/state.ts';
@@ -71,6 +72,7 @@ export function toolResponded(step: Step, event: CalledOut): void {
   if (call === undefined) return;
   tools.pending = tools.pending.filter((each) => each !== call);
   tools.isAnswered = true;
+  tools.isFaulty = (tools.isFaulty ?? true) && isFault(event);
   finishToolCall(step, call, replyResult(offeredBy(step, call.name), event));
   settle(step);
 }
@@ -86,6 +88,7 @@ export function transferFailed(
   finishToolCall(step, next, { status: 'transfer_failed', reason, message });
   step.state.tools = null;
   if (step.state.phase === 'ending') endIfExtracted(step);
+  else if (next.afterFaults !== undefined) endByFault(step);
   else generate(step, { purpose: 'reply', kind: 'reply' });
 }
 
@@ -187,9 +190,21 @@ function settle(step: Step): void {
   }
   const isSilent = tools.isAnswered || spoken.trim() === '';
   step.state.tools = null;
+  const isLeaving = takeRound(step, tools);
   if (next.what === 'move') move(step, next.edgeId, spoken);
   else if (next.what === 'end') endByTool(step, next.toolUuid);
-  else if (isSilent) generate(step, { purpose: 'reply', kind: 'reply' });
+  else if (isSilent && !isLeaving) generate(step, { purpose: 'reply', kind: 'reply' });
+}
+
+/** Whether the caller is handed over because of the tools: not if the model has something else to do. */
+function takeRound(step: Step, { isFaulty, next }: PendingToolCalls): boolean {
+  if (isFaulty === undefined || next.what !== 'reply') return false;
+  return takeToolRound(step, isFaulty);
+}
+
+/** The other system's: no reply, or an error of its own. */
+function isFault(event: CalledOut): boolean {
+  return event.type === 'call-out-failed' || event.status >= 500;
 }
 
 function move(step: Step, edgeId: string, spoken: string): void {

@@ -65,9 +65,9 @@ export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
   const steps = toolOf(step, next.toolUuid)?.transfer;
   next.stage = 'transferring';
   state.waits.announcement = null;
-  const { toolRunId, destination: to } = next;
-  const ringS = steps?.ringS ?? 30;
-  const announcement = steps?.announcement(contextOf(step, next));
+  const { toolRunId, destination: to, afterFaults } = next;
+  const ringS = afterFaults?.ringS ?? steps?.ringS ?? 30;
+  const announcement = afterFaults?.announcement ?? steps?.announcement(contextOf(step, next));
   step.actions.push({
     type: 'transfer',
     toolRunId,

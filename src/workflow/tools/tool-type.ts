@@ -37,6 +37,8 @@ export interface TransferSteps {
   ringS: number;
   /** Warm transfer: whether the agent speaks with the destination before the caller is connected. */
   isWarm: boolean;
+  /** Whether a server returns the destination. */
+  asksServer: boolean;
   /** The request to the server that returns the destination; undefined without one. Throws TOOL_URL,
    *  TOOL_ARGUMENTS. */
   resolverRequest(given: ToolValues, context: ToolContext): ToolRequest | undefined;

@@ -122,6 +122,7 @@ export const transferCallTool = defineTool({
     transfer: {
       ringS: settings.timeout,
       isWarm: settings.warm !== null,
+      asksServer: settings.destination_source === 'dynamic',
       waitMessage: { text: settings.resolver?.wait_message ?? '', recordingId: null },
       resolverRequest: (given, context) => resolverRequest(settings, given, context),
       knownDestination: (context) => knownDestination(settings, context),

@@ -20,7 +20,7 @@ import { type RestServer, startRestServer } from '../../telephony/provider/rest-
 import { type CallHarness, twilioAnswers, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
-import { type ToolSpec, withTools } from './tools-harness.ts';
+import { type ToolSpec, withTools, withToolsAnd } from './tools-harness.ts';
 
 const at = withCallHarness();
 let shop: RestServer;
@@ -79,7 +79,8 @@ async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
   const llm = new ScriptedModel(at.harness.clock);
   llm.answers = answers;
   at.harness.speech.llm = llm;
-  const harness = await withTools(at.harness, ...specs);
+  // The servers answer in real time, and the clock is a fake: on a busy machine that would be a wait to explain.
+  const harness = await withToolsAnd(at.harness, { filler_delay_seconds: 0 }, ...specs);
   const { stream, run } = await harness.inboundCall();
   await harness.heardOut(stream);
   await harness.says(stream, 'please');
@@ -323,6 +324,41 @@ describe('a transfer', () => {
     expect(llm.spoken).toHaveLength(1);
     await harness.status(run.id, 'CallStatus=completed&CallDuration=60&SequenceNumber=4');
     expect((await harness.run(run.id)).disposition).toBe('transfer_call');
+  });
+});
+
+describe('a model that fails twice in a row', () => {
+  const fails: Answer = { fails: 'LLM_FAILED' };
+  const failing = async (...specs: ToolSpec[]) => {
+    const call = await withModel([fails, fails], ...specs);
+    await call.harness.heardOut(call.stream);
+    await call.harness.says(call.stream, 'hello');
+    return call;
+  };
+
+  it('leads over the apology to the person of the transfer tool, and the run says so', async () => {
+    const { harness, stream, run } = await failing(transferTool());
+    await harness.passThrough(() => harness.rest.asked.some(({ body }) => /^Twiml=/.test(body)));
+    stream.hangUp();
+    const done = await harness.ended(run);
+    expect(done.disposition).toBe('transfer_call');
+    const document = harness.rest.asked.find(({ body }) => body.startsWith('Twiml='))?.body ?? '';
+    expect(new URLSearchParams(document).get('Twiml')).toContain('+14155550199');
+    const said = (await harness.bodies(run, 'agent.said')).map(({ text }) => text);
+    expect(said.slice(1)).toEqual([
+      expect.stringContaining('having some trouble'),
+      expect.stringContaining('connect you with somebody'),
+    ]);
+    expect(await harness.bodies(run, 'function.called')).toMatchObject([
+      { name: 'transfer_after_faults', arguments: { cause: 'model' } },
+    ]);
+    expect(harness.hangUps).toEqual([]);
+  });
+
+  it('leads to a goodbye where nobody is named', async () => {
+    const { harness, stream, run } = await failing(calculatorTool);
+    await harness.heardOut(stream);
+    expect((await harness.ended(run)).disposition).toBe('pipeline_error');
   });
 });
 
