@@ -107,7 +107,12 @@ const body = z.discriminatedUnion('type', [
     startMs: z.number(),
     endMs: z.number(),
   }),
-  z.object({ type: z.literal('user.backchannel'), text: z.string() }),
+  z.object({
+    type: z.literal('user.backchannel'),
+    text: z.string(),
+    /** Words that were certainly recognised, and spoken while the agent could not be interrupted: part of the transcript. */
+    muted: z.object({ startMs: z.number(), endMs: z.number() }).optional(),
+  }),
   z.object({
     type: z.literal('agent.said'),
     utteranceId: z.number(),

@@ -1,7 +1,7 @@
-// The transcript of a run, from its event log: one line per turn, ordered by the start of its audio. Line format:
-// contract §6.4.
+// The transcript of a run, from its event log: one line per turn, and for what the caller said to an agent that could not be
+// interrupted, ordered by the start of its audio. Line format: contract §6.4.
 
-import type { CallEvent } from '../../model/call-event.ts';
+import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 
 export interface TranscriptLine {
   role: 'user' | 'assistant';
@@ -15,19 +15,21 @@ export interface TranscriptLine {
 export function transcriptLines(events: readonly CallEvent[]): TranscriptLine[] {
   const turns: (TranscriptLine & { startMs: number })[] = [];
   for (const { at, mediaMs, body } of events) {
-    if (body.type !== 'user.turn' && body.type !== 'agent.said') continue;
-    if (body.text === '') continue;
+    const span = spanOf(body);
+    if (span === undefined || span.text === '') continue;
     const origin = at - mediaMs;
-    turns.push({
-      role: body.type === 'user.turn' ? 'user' : 'assistant',
-      text: body.text,
-      startMs: body.startMs,
-      startAt: origin + body.startMs,
-      endAt: origin + body.endMs,
-    });
+    const { role, text, startMs, endMs } = span;
+    turns.push({ role, text, startMs, startAt: origin + startMs, endAt: origin + endMs });
   }
   turns.sort((a, b) => a.startMs - b.startMs);
   return turns.map(({ startMs: _, ...line }) => line);
+}
+
+function spanOf(body: CallEventBody) {
+  if (body.type === 'user.turn') return { ...body, role: 'user' as const };
+  if (body.type === 'agent.said') return { ...body, role: 'assistant' as const };
+  if (body.type !== 'user.backchannel' || body.muted === undefined) return undefined;
+  return { text: body.text, ...body.muted, role: 'user' as const };
 }
 
 /** The transcript file. `withEnds` writes `[start -> end]`. Ends with a newline unless empty. */

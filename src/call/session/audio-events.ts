@@ -3,6 +3,8 @@
 
 import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
+import type { CallEventBody } from '../../model/call-event.ts';
+import { trustIn } from '../../model/word-trust.ts';
 import type { CallAudioEvent, UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
@@ -51,7 +53,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'backchannel':
       targets.interim.drop();
-      record.note({ type: 'user.backchannel', text: event.text });
+      record.note(backchannelOf(event));
       break;
     case 'digit':
       idle.reset();
@@ -76,6 +78,14 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'broken':
       targets.onBroken(event.error);
   }
+}
+
+/** Of uncertain words there is no line in the transcript: they may be the agent's own echo. */
+function backchannelOf(event: Extract<CallAudioEvent, { type: 'backchannel' }>): CallEventBody {
+  const { text, confidence, isMuted, startMs, endMs } = event;
+  const isSaid = isMuted && trustIn(confidence) === 'accept';
+  const muted = { startMs: Math.round(startMs), endMs: Math.round(endMs) };
+  return { type: 'user.backchannel', text, ...(isSaid && { muted }) };
 }
 
 function callerTurn(

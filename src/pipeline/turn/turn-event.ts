@@ -32,4 +32,12 @@ export type TurnEvent =
   /** The caller spoke to the silent agent, or has silenced it, and no word was recognised. */
   | { type: 'unrecognized' }
   /** Words that did not stop the agent, or were entirely within uninterruptible speech. */
-  | { type: 'backchannel'; text: string };
+  | {
+      type: 'backchannel';
+      text: string;
+      confidence: number | null;
+      /** Entirely within uninterruptible speech. */
+      isMuted: boolean;
+      startMs: number;
+      endMs: number;
+    };

@@ -232,7 +232,7 @@ export class TurnTaking {
     const audible = this.#audible();
     if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
     if (this.#muted(turn, audible)) {
-      this.#onEvent({ type: 'backchannel', text: turn.text });
+      this.#setAside(turn, true);
       return;
     }
     const current = this.#playout.current(this.#nowMs);
@@ -248,7 +248,7 @@ export class TurnTaking {
       if (nearEnd) {
         this.#report(turn);
       } else {
-        this.#onEvent({ type: 'backchannel', text: turn.text });
+        this.#setAside(turn, false);
         this.#letBegin();
       }
     }
@@ -275,6 +275,10 @@ export class TurnTaking {
     const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
     this.#stoppedByVoice = false;
     this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
+  }
+
+  #setAside({ text, confidence, startMs, endMs }: SpokenTurn, isMuted: boolean): void {
+    this.#onEvent({ type: 'backchannel', text, confidence, isMuted, startMs, endMs });
   }
 
   /** The caller's sound is no turn: an utterance that waited for it starts at once. */

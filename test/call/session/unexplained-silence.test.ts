@@ -233,6 +233,21 @@ function histogram(calls: readonly Call[]): string {
     .join('\n');
 }
 
+describe('a voice without words', () => {
+  it('is answered by a reprompt within a second of its end', async () => {
+    const { harness } = held;
+    await harness.prepare();
+    const { stream } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    stream.line = 'voice';
+    await harness.pass(800);
+    stream.line = 'silence';
+    const before = stream.frames;
+    await harness.passUntil(() => stream.frames > before, 1_000);
+    expect(harness.tts.asked.at(-1)).toBe('Please say tea or coffee.');
+  });
+});
+
 describe('two hundred calls with faults of every kind', () => {
   it('have no silence of more than 2.5 s that nothing explains', { timeout: 120_000 }, async () => {
     const { harness } = held;
