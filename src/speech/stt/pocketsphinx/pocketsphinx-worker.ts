@@ -5,7 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
+import { systemClock } from '../../../std/clock.ts';
 import type { RecognizedWords } from '../stt.ts';
+import { createDecodingTime, type DecodingTime } from './decoding-time.ts';
 import { buildGrammar, type Grammar } from './jsgf.ts';
 import {
   createPartialDecoders,
@@ -26,7 +28,7 @@ import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts'
 import { createRecognition, type Recognition } from './recognition.ts';
 import { RIVAL_PHRASES, withSounds } from './rival-phrases.ts';
 
-/** An utterance is decoded up to this length; an answer to a question is shorter than 20 s. */
+/** Of an utterance, the last 20 s are kept; decoding-time.ts may leave less of them. */
 const UTTERANCE_SAMPLES_MAX = 160_000;
 /** With more batches of audio waiting, partial words would come too late and delay the final ones. */
 const PARTIAL_BACKLOG_MAX = 30;
@@ -49,6 +51,7 @@ interface Engine {
   dictionary: Dictionary;
   recognition: Recognition;
   partials: PartialDecoders;
+  time: DecodingTime;
 }
 
 const NO_WORDS: RecognizedWords = { text: '', confidence: null };
@@ -74,7 +77,8 @@ function openEngine(): Engine {
   const library = loadLibrary();
   const dictionary = withSounds(parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8')));
   const recognition = createRecognition(library, dictionary);
-  return { dictionary, recognition, partials: createPartialDecoders(library, dictionary) };
+  const partials = createPartialDecoders(library, dictionary);
+  return { dictionary, recognition, partials, time: createDecodingTime() };
 }
 
 function serve(): void {
@@ -150,7 +154,7 @@ function take(id: number, utterance: Utterance | undefined, samples: Int16Array)
 }
 
 function finish(
-  { recognition }: Engine,
+  engine: Engine,
   call: Call,
   { id, slot, nth }: Extract<SphinxRequest, { kind: 'finish' }>,
 ): void {
@@ -159,10 +163,24 @@ function finish(
   utterance?.following?.stop();
   // In a queue that is too long, the call does not need the words any more.
   const isNeeded = nth > Atomics.load(counts, GIVEN_UP + slot);
-  const words =
-    isNeeded && utterance?.grammar && recognition.recognize(joined(utterance), utterance.grammar);
-  const { text, confidence } = words || NO_WORDS;
+  const { grammar } = utterance ?? {};
+  const isDecoded = isNeeded && utterance !== undefined && grammar !== undefined;
+  const { text, confidence } = isDecoded ? decode(engine, utterance, grammar) : NO_WORDS;
   report({ kind: 'final', id, text, confidence });
+}
+
+/** The last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the answer. */
+function decode(
+  { recognition, time }: Engine,
+  utterance: Utterance,
+  grammar: Grammar,
+): RecognizedWords {
+  const sound = joined(utterance);
+  const samples = sound.subarray(Math.max(0, sound.length - time.samplesMax));
+  const startMs = systemClock.monotonicMs();
+  const words = recognition.recognize(samples, grammar);
+  time.took(systemClock.monotonicMs() - startMs, samples.length);
+  return words;
 }
 
 function joined({ parts, samples }: Utterance): Int16Array {

@@ -344,6 +344,20 @@ describe('pocketsphinx, when its threads fail', () => {
     },
   );
 
+  it('gives up the oldest when a fifth utterance of one call waits in the queue', async () => {
+    await open();
+    const [late, queue] = [call('late'), call('queue')];
+    for (let nth = 1; nth <= 4; nth++) utter(late.recognizer, sound);
+    utter(queue.recognizer, sound);
+    expect((await queue.final()).text).toBe('queue4');
+    expect(late.finals).toEqual([]);
+    utter(late.recognizer, sound);
+    expect(late.finals).toEqual([{ text: '', confidence: 0 }]);
+    utter(queue.recognizer, sound);
+    expect((await queue.final(2)).text).toBe('queue4');
+    expect(late.errors).toEqual([]);
+  });
+
   it('says STT_UNAVAILABLE while threads die again and again, and is back a minute later', async () => {
     await open();
     for (let i = 0; i < 4; i++) {
