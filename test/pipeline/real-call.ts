@@ -73,17 +73,19 @@ class RenderedTts implements TextToSpeech {
   readonly model = 'flite';
   readonly #clock: Clock;
   readonly #voices: ReadonlyMap<string, Voice>;
+  readonly #firstAudioMs: number;
 
-  constructor(clock: Clock, voices: ReadonlyMap<string, Voice>) {
+  constructor(clock: Clock, voices: ReadonlyMap<string, Voice>, firstAudioMs: number) {
     this.#clock = clock;
     this.#voices = voices;
+    this.#firstAudioMs = firstAudioMs;
   }
 
   synthesize({ text }: SpeechRequest, to: SpeechListener, signal: AbortSignal): Promise<void> {
     const voice = this.#voices.get(text);
     if (voice === undefined) throw new Error(`not rendered: ${text}`);
     return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(FIRST_AUDIO_MS, () => {
+      const timer = this.#clock.after(this.#firstAudioMs, () => {
         to.onWords(voice.words);
         to.onAudio(voice.pcm.slice());
         resolve();
@@ -155,6 +157,10 @@ export interface RealCallOptions {
   tuning?: TurnTuning;
   /** In place of the call's own. */
   stt?: (clock: Clock) => SpeechToText;
+  /** Of the agent's voice. */
+  firstAudioMs?: number;
+  /** Called with each item of news, as the session would be. */
+  react?: (event: CallAudioEvent) => void;
 }
 
 export class RealCall {
@@ -166,10 +172,13 @@ export class RealCall {
   readonly audio: CallAudio;
   readonly news: (CallAudioEvent & { atMs: number })[] = [];
   readonly #payload = new Uint8Array(160);
+  readonly #react: (event: CallAudioEvent) => void;
   #utterance = 0;
   #timestampMs = 0;
 
-  constructor({ voices, oneWayMs = 0, tuning = defaultTuning, stt }: RealCallOptions) {
+  constructor({ voices, oneWayMs = 0, tuning = defaultTuning, ...options }: RealCallOptions) {
+    const { stt, firstAudioMs = FIRST_AUDIO_MS, react = () => undefined } = options;
+    this.#react = react;
     this.farEnd = new FarEnd({
       clock: this.clock,
       codec: pcmu,
@@ -187,7 +196,7 @@ export class RealCall {
       marks: true,
       vad: batchedVad(kernel, this.clock),
       stt: stt?.(this.clock) ?? this.stt,
-      tts: new RenderedTts(this.clock, voices),
+      tts: new RenderedTts(this.clock, voices, firstAudioMs),
       voice: undefined,
       recording: this.file,
       tuning,
@@ -260,5 +269,6 @@ export class RealCall {
   #listen(event: CallAudioEvent): void {
     if (event.type === 'broken') throw event.error;
     this.news.push({ ...event, atMs: this.nowMs });
+    this.#react(event);
   }
 }

@@ -88,6 +88,12 @@ describe('a caller who interrupts, on 44 lines', () => {
     expect(Math.max(...silences)).toBeLessThanOrEqual(300);
   });
 
+  it('gets silence 160 ms after the onset in 95 of 100 cases without noise', () => {
+    const clean = found.filter(({ isClean }) => isClean).map(({ silenceMs }) => silenceMs);
+    expect(clean.length).toBe(found.length / 2);
+    expect(percentile(clean, 0.95)).toBeLessThanOrEqual(160);
+  });
+
   it('is understood: one interruption, one turn, nothing taken for a backchannel', () => {
     for (const { what, call } of found) {
       expect(call.of('interruption').length, what).toBe(1);

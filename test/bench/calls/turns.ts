@@ -4,18 +4,21 @@
 import { recordHour } from '../../pipeline/hour.ts';
 import { piecesOf, render } from '../../pipeline/real-call.ts';
 import { type BargeIn, bargeIns, LONG } from '../../pipeline/turn/barge-ins.ts';
+import { percentile } from './answers.ts';
 
 /** From the real onset of the caller's voice to silence on the wire, the fade included. */
 export async function benchBargeIn(): Promise<Record<string, number>> {
   const voices = await render(piecesOf(LONG).map((text) => ({ voice: 'slt', text })));
   const found: BargeIn[] = await bargeIns(voices);
-  const silences = found.map(({ silenceMs }) => silenceMs).sort((a, b) => a - b);
-  const at = (share: number) => silences[Math.floor((silences.length - 1) * share)] ?? Number.NaN;
+  const silences = found.map(({ silenceMs }) => silenceMs);
+  const clean = found.filter(({ isClean }) => isClean).map(({ silenceMs }) => silenceMs);
   return {
     interruptions: silences.length,
-    'onset to silence (ms) p50': at(0.5),
-    'onset to silence (ms) p95': at(0.95),
-    'onset to silence (ms) max': at(1),
+    'onset to silence (ms) p50': percentile(silences, 0.5),
+    'onset to silence (ms) p95': percentile(silences, 0.95),
+    'onset to silence (ms) max': percentile(silences, 1),
+    'on lines without noise (ms) p50': percentile(clean, 0.5),
+    'on lines without noise (ms) p95': percentile(clean, 0.95),
   };
 }
 
