@@ -1,10 +1,10 @@
 // The entry point of every process of a gateway: reads the settings and starts the process's role. The modules of a
 // role are loaded only when it is known, so that no process loads those of another.
 
-import type { ForkedProcess } from './app/node-store.ts';
+import type { ForkedProcess } from './app/node-options.ts';
 import { checkOpenFiles } from './app/open-files-check.ts';
 import { ownVersion } from './app/own-version.ts';
-import type { FirstApiKey } from './app/supervisor.ts';
+import type { FirstApiKey } from './app/supervisor-store.ts';
 import { IpcChannel } from './cluster/ipc-channel.ts';
 import { API, processName } from './cluster/ipc-message.ts';
 import { shareMetrics } from './cluster/metrics-aggregation.ts';

@@ -15,8 +15,8 @@ import { deadlineSignal, withDeadline } from '../std/deadline.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
+import type { ForkedProcess } from './node-options.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
-import type { ForkedProcess } from './node-store.ts';
 import { takeUpgrades } from './upgrades.ts';
 
 /** Same limit as at the API process. */

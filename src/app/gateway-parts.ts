@@ -28,7 +28,7 @@ import { openTextToSpeech } from '../speech/tts/registry.ts';
 import { clientBehind } from '../std/client-address.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
-import type { StoreHandle } from '../store/open.ts';
+import { openStore, type StoreHandle } from '../store/open.ts';
 import type { PacketMedia } from '../telephony/ari/media/packet-transports.ts';
 import type { Pbx } from '../telephony/provider/pbx.ts';
 import { createProviders, type Providers } from '../telephony/registry/registry.ts';
@@ -43,8 +43,8 @@ import {
   type MediaServer,
 } from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
+import { type ForkedProcess, nodeOptions } from './node-options.ts';
 import { egressOf, openModel } from './node-parts.ts';
-import { type ForkedProcess, openNodeStore } from './node-store.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Parts of every process that holds calls. */
@@ -58,7 +58,7 @@ export async function openGatewayParts(
   const link = forked?.link;
   const egress = egressOf(config);
   const [store, speech] = await Promise.all([
-    openNodeStore(config, log, forked),
+    nodeOptions(config, log, forked).then(openStore),
     openSpeech(config, egress, log), // A forked process has the time: its gateway opens the database.
   ]);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;

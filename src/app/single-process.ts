@@ -15,7 +15,7 @@ import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
-import type { FirstApiKey } from './supervisor.ts';
+import type { FirstApiKey } from './supervisor-store.ts';
 import { takeUpgrades } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {

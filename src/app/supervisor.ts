@@ -15,17 +15,12 @@ import {
 } from '../runtime/listen-handle.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { systemClock as clock } from '../std/clock.ts';
-import type { StoreHandle } from '../store/open.ts';
 import { bindWhenFree } from './listen-port.ts';
+import type { FirstApiKey, SupervisorStore } from './supervisor-store.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** In addition to the time after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
-
-/** For callers that print the gateway's address. */
-export interface FirstApiKey {
-  ensureFirst(given?: string): Promise<{ apiKey: string } | undefined>;
-}
 
 export interface SupervisedGateway {
   accounts: FirstApiKey;
@@ -71,9 +66,9 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
 }
 
 /** The store's modules are loaded here, so that the other processes are started before. */
-async function openOwnStore(config: Config, log: Log): Promise<StoreHandle> {
-  const { openNodeStore } = await import('./node-store.ts');
-  return openNodeStore(config, log, undefined);
+async function openOwnStore(config: Config, log: Log): Promise<SupervisorStore> {
+  const { openSupervisorStore } = await import('./supervisor-store.ts');
+  return openSupervisorStore(config, log);
 }
 
 /** Undefined: the API process binds by itself, and refuses connections during its restart. */

@@ -1,4 +1,4 @@
-// The store of a process of the gateway: its name among the nodes, and what it shares with the other processes.
+// How a process of the gateway opens the database: its name among the nodes, and what it shares with the others.
 
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { isCallWorker, nodeOfProcess } from '../cluster/ipc-message.ts';
@@ -7,7 +7,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
-import { nodeName, openStore, type StoreHandle } from '../store/open.ts';
+import { nodeName, type OpenNodeOptions } from '../store/open-node.ts';
 
 /** The name of the gateway in the store, without a process's suffix. */
 export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
@@ -22,7 +22,7 @@ export interface ForkedProcess {
 }
 
 /** Another process has this one's name, and has closed its runs: this process can only end. */
-export function leaveReplaced(log: Log): (error: GatewayError) => void {
+function leaveReplaced(log: Log): (error: GatewayError) => void {
   return (error) => {
     log.fatal({ err: error }, 'another process has the name of this node, this one stops');
     process.stderr.write(`${error.code}: ${error.message}\n`);
@@ -30,15 +30,15 @@ export function leaveReplaced(log: Log): (error: GatewayError) => void {
   };
 }
 
-/** In a forked process, the database is the supervisor's: it is opened once that has it open. */
-export async function openNodeStore(
+/** `forked`: undefined for the process that owns the database. */
+export async function nodeOptions(
   config: Config,
   log: Log,
   forked: ForkedProcess | undefined,
-): Promise<StoreHandle> {
+): Promise<OpenNodeOptions> {
   const gateway = gatewayNode(config);
   const link = forked?.link;
-  return openStore({
+  return {
     dataFolder: config.dataFolder,
     databaseUrl: config.databaseUrl,
     isShared: link !== undefined,
@@ -52,5 +52,5 @@ export async function openNodeStore(
     clock,
     random,
     log,
-  });
+  };
 }

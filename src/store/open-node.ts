@@ -1,0 +1,208 @@
+// Opens the database for one process: the embedded engine or a server, migrated, with this process among its nodes and
+// with what keeps the database well. The repositories over it are open.ts; a supervisor needs none of them.
+
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Random } from '../std/random.ts';
+import { prepareDataFolder } from './data-folder.ts';
+import { type DatabaseTarget, openDatabase } from './db/connections.ts';
+import { type DatabaseTime, databaseTime } from './db/database-time.ts';
+import { EpochSocket } from './db/epoch-socket.ts';
+import { DatabaseMaintenance } from './db/maintenance.ts';
+import { migrate, ownMigrations } from './db/migrate.ts';
+import { NodeHeartbeat, type Surroundings } from './db/node-presence.ts';
+import type { NodeIdentity, StoreContext } from './db/store-context.ts';
+import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/process-supervisor.ts';
+import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
+import { checkSecretKeys } from './secrets/key-check.ts';
+import { SecretBox } from './secrets/secret-box.ts';
+import { parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
+
+export interface OpenNodeOptions {
+  /** Files, the key file and the embedded database. Created if it is missing. */
+  dataFolder: string;
+  /** A PostgreSQL server; undefined for the embedded database. */
+  databaseUrl: string | undefined;
+  /** Secret keys from the configuration (store/secrets/secret-keys.ts); undefined for the key file. Nodes that
+   *  share a server must have the same. */
+  secrets: { keys: string | undefined };
+  /** Concurrent calls of an organization without a limit of its own. */
+  callLimit: number;
+  /** Life of a run's public token. Default: 30. */
+  publicLinkDays?: number | undefined;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Another process of this gateway runs the embedded database, and migrates it. */
+  isShared?: boolean | undefined;
+  /** What this process works for: at the embedded engine calls are served first. Default: `api`. */
+  traffic?: 'calls' | 'api' | undefined;
+  /** This process among the nodes of one server: the same after a restart, never used by two at
+   *  once. Default: host name and data folder. */
+  node?: string | undefined;
+  /** For a worker: the process that started it, whose name is the start of its own. */
+  gateway?: NodeIdentity | undefined;
+  /** Another process has taken this one's name: this one must end, and must not store anything. */
+  onReplaced?: ((error: GatewayError) => void) | undefined;
+  /** Tests pass a clock in place of the database's. */
+  time?: DatabaseTime | undefined;
+  /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
+  cacheFolder?: string | undefined;
+}
+
+export interface OpenNode {
+  readonly context: StoreContext;
+  readonly keys: readonly [SecretKey, ...SecretKey[]];
+  /** This process, by its first epoch. */
+  readonly identity: NodeIdentity;
+  close(): Promise<void>;
+}
+
+/** `onReentered`: see `Store`. Throws as `openStore`. */
+export async function openNode(
+  options: OpenNodeOptions,
+  onReentered: () => void = () => undefined,
+): Promise<OpenNode> {
+  const { clock, random, log, callLimit, publicLinkDays, time = databaseTime } = options;
+  const dataFolder = resolve(options.dataFolder);
+  openFolder(options, dataFolder);
+  const keys = secretKeys(options, dataFolder);
+  const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
+  const engine = await openEngine(options, dataFolder);
+  const { traffic = 'api' } = options;
+  const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
+  const secrets = new SecretBox(keys, random);
+  const context: StoreContext = {
+    ...{ ...identity, formerEpochs: [] },
+    ...{ db, clock, time, random, secrets, callLimit, publicLinkDays, log },
+  };
+  const { isAlone } = engine;
+  const place = await openPlace(context, { options, dataFolder, isAlone, onReentered });
+  const upkeep = new DatabaseMaintenance(engine.target, { clock, log });
+  const closeAll = async (): Promise<void> => {
+    await db.destroy();
+    await engine.close();
+    await place.close();
+  };
+  try {
+    await migrate(engine.target, ownMigrations(), { clock, log });
+    const isFirst = options.gateway === undefined;
+    if (options.databaseUrl !== undefined && isFirst) await checkSecretKeys(db, keys);
+    await place.presence.start();
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+  if (engine.isAlone) upkeep.start();
+  const counts = new RunCountMaintenance(context, { clock, log });
+  if (options.gateway === undefined) counts.start();
+  return {
+    context,
+    keys,
+    identity,
+    close: async () => {
+      await upkeep.stop();
+      await counts.stop();
+      await place.presence.stop().catch((error: unknown) => {
+        log.warn({ err: error }, 'the node could not be removed from those that live');
+      });
+      await closeAll();
+    },
+  };
+}
+
+/** A full disk keeps an embedded database from starting. Where the database is elsewhere, calls go on without
+ *  recordings. */
+function openFolder({ databaseUrl, log }: OpenNodeOptions, dataFolder: string): void {
+  try {
+    prepareDataFolder(dataFolder);
+  } catch (error) {
+    if (databaseUrl === undefined || codeOf(error) !== 'DATA_FOLDER_FULL') throw error;
+    log.error({ err: error }, 'recordings cannot be written');
+  }
+}
+
+/** The gateway on this data folder, among the nodes of one server. */
+export function nodeName(dataFolder: string): string {
+  return `${hostname()}:${resolve(dataFolder)}`;
+}
+
+/** Positive in 64 bits. */
+function newEpoch(random: Random): string {
+  return String(random.bytes(8).readBigUInt64BE() >> 1n);
+}
+
+/** Distinguishes processes with the same name. */
+async function openPlace(
+  context: StoreContext,
+  of: {
+    options: OpenNodeOptions;
+    dataFolder: string;
+    isAlone: boolean;
+    onReentered: () => void;
+  },
+): Promise<{ presence: NodeHeartbeat; close: () => Promise<void> }> {
+  const { options, dataFolder, isAlone, onReentered } = of;
+  const { gateway, databaseUrl, log, random, onReplaced } = options;
+  const to = { log, newEpoch: () => newEpoch(random), onReplaced, onReentered };
+  const open = (around: Surroundings): NodeHeartbeat => new NodeHeartbeat(context, around, to);
+  const nothing = (): Promise<void> => Promise.resolve();
+  if (isAlone) return { presence: open({ kind: 'alone' }), close: nothing };
+  if (gateway !== undefined) {
+    const isEmbedded = databaseUrl === undefined;
+    return { presence: open({ kind: 'worker', gateway, isEmbedded }), close: nothing };
+  }
+  const witness = await EpochSocket.open(dataFolder, context, log);
+  return { presence: open({ kind: 'server', witness }), close: () => witness.close() };
+}
+
+interface OpenEngine {
+  target: DatabaseTarget;
+  ready: () => Promise<void>;
+  /** No other process can use this database. */
+  isAlone: boolean;
+  close: () => Promise<void>;
+}
+
+async function openEngine(options: OpenNodeOptions, dataFolder: string): Promise<OpenEngine> {
+  if (options.databaseUrl !== undefined) {
+    return {
+      target: { kind: 'server', url: options.databaseUrl },
+      ready: () => Promise.resolve(),
+      isAlone: false,
+      close: () => Promise.resolve(),
+    };
+  }
+  const { cacheFolder, clock, log } = options;
+  if (options.isShared === true) {
+    return {
+      target: { kind: 'shared', socketFolder: embeddedSocketFolder(dataFolder) },
+      ready: () => Promise.resolve(),
+      isAlone: false,
+      close: () => Promise.resolve(),
+    };
+  }
+  const embedded = new EmbeddedDatabase({ dataFolder, cacheFolder, clock, log });
+  await embedded.start();
+  return {
+    target: { kind: 'embedded', socketFolder: embedded.socketFolder },
+    ready: () => embedded.ready(),
+    isAlone: true,
+    close: () => embedded.close(),
+  };
+}
+
+function secretKeys(
+  { secrets, random }: OpenNodeOptions,
+  dataFolder: string,
+): [SecretKey, ...SecretKey[]] {
+  const [first, ...rest] =
+    secrets.keys === undefined
+      ? readKeyFile(join(dataFolder, 'secret.key'), random)
+      : parseSecretKeys(secrets.keys);
+  if (first === undefined) throw new GatewayError('SECRET_KEY_MISSING', { keyId: 'any' });
+  return [first, ...rest];
+}
