@@ -1,6 +1,7 @@
 // Binds the gateway's port, for a time while another process has it: the processes of a gateway that was killed have it
 // for some tenths of a second more.
 
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { ListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock } from '../std/clock.ts';
@@ -8,22 +9,33 @@ import type { Clock } from '../std/clock.ts';
 const PORT_MS_MAX = 10_000;
 const PORT_RETRY_MS = 100;
 
-/** Undefined if the address is still in use after 10 s, or cannot be bound for another reason, which does not pass. The
- *  process that then binds by itself reports it. `bind`: as `bindListenHandle`. */
+/** What helps, by the system's code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'Another program, or this gateway a second time, listens there: end it, or set PATCHBAY_PORT to a free port.',
+  EADDRNOTAVAIL: 'Set PATCHBAY_HOST to an address of this machine; 0.0.0.0 is all of them.',
+  EACCES: 'Set PATCHBAY_PORT to 1024 or above, or give the gateway the right to lower ports.',
+};
+const OTHER_REMEDY = 'Set PATCHBAY_HOST and PATCHBAY_PORT to where it may listen.';
+
+/** Throws PORT_UNAVAILABLE if the address is still in use after 10 s, and at once for other faults, which do not pass.
+ *  `bind`: as `bindListenHandle`, whose `undefined` is given back. */
 export async function bindWhenFree(
-  address: { host: string; port: number },
-  bind: (host: string, port: number) => ListenHandle | 'in-use' | undefined,
+  { host, port }: { host: string; port: number },
+  bind: (host: string, port: number) => ListenHandle | string | undefined,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<ListenHandle | undefined> {
-  const { host, port } = address;
   for (let waitedMs = 0; ; waitedMs += PORT_RETRY_MS) {
-    const handle = bind(host, port);
-    if (handle !== 'in-use') return handle;
-    if (waitedMs === 0)
+    const bound = bind(host, port);
+    if (typeof bound !== 'string') return bound;
+    if (bound !== 'EADDRINUSE' || waitedMs >= PORT_MS_MAX) {
+      const remedy = REMEDIES[bound] ?? OTHER_REMEDY;
+      const error = new GatewayError('PORT_UNAVAILABLE', { host, port, reason: bound, remedy });
+      log.error({ err: error, waitedMs }, 'the port cannot be bound');
+      throw error;
+    }
+    if (waitedMs === 0) {
       log.warn({ host, port, waitMsMax: PORT_MS_MAX }, 'the port is in use: waiting');
-    if (waitedMs >= PORT_MS_MAX) {
-      log.warn({ host, port, waitedMs }, 'the port is still in use: no longer waiting');
-      return undefined;
     }
     await new Promise<void>((resolve) => clock.after(PORT_RETRY_MS, resolve));
   }

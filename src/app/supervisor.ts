@@ -27,7 +27,7 @@ export interface SupervisedGateway {
   stop(): Promise<void>;
 }
 
-/** Settles when all processes serve. Throws what the store throws, and WORKER_FAILED. */
+/** Settles when all processes serve. Throws what the store throws, PORT_UNAVAILABLE and WORKER_FAILED. */
 export async function supervise(config: Config, log: Log): Promise<SupervisedGateway> {
   collectProcessMetrics();
   const listener = await openListener(config, log);
@@ -71,7 +71,7 @@ async function openOwnStore(config: Config, log: Log): Promise<SupervisorStore> 
   return openSupervisorStore(config, log);
 }
 
-/** Undefined: the API process binds by itself, and refuses connections during its restart. */
+/** Undefined: the API process binds by itself, and refuses connections during its restart. Throws PORT_UNAVAILABLE. */
 async function openListener({ host, port }: Config, log: Log): Promise<ListenHandle | undefined> {
   const fault = await selfTestListenHandle(clock);
   reportSelfTest(log, 'listen-handle', fault);

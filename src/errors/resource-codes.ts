@@ -28,6 +28,10 @@ export const resourceErrors = {
     retry: false,
     text: 'A process may open {limit} files here; the gateway needs at least {min}, and {needed} for 400 calls in a process. Raise the limit: ulimit -n 65536 in the shell, LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for docker run.',
   },
+  PORT_UNAVAILABLE: {
+    retry: true,
+    text: 'The gateway cannot listen on {host}, port {port} ({reason}). {remedy}',
+  },
   DATA_FOLDER_UNWRITABLE: {
     retry: false,
     text: 'The data folder {folder} cannot be written ({reason}). Mount its disk for writing and let the user {user} own it, or set PATCHBAY_DATA to another folder.',

@@ -4,6 +4,7 @@
 // Node does so; where it does not, the accepting process binds by itself.
 
 import net, { connect, createServer, isIP, type Server } from 'node:net';
+import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import type { Fault } from './self-test-report.ts';
@@ -16,19 +17,19 @@ export interface ListenHandle {
 /** A connection over loopback. */
 const PROOF_MS_MAX = 2_000;
 
-/** `in-use` passes when the process that has the address ends. Undefined if this Node cannot do it, if the host is a
- *  name, or if the address cannot be bound, such as one of another machine or one without the right to it: a process that
- *  binds by itself reports the reason. No connection is accepted, and the port is closed, before a process listens on
- *  it. */
-export function bindListenHandle(host: string, port: number): ListenHandle | 'in-use' | undefined {
+/** The system's code for an address that cannot be bound, such as EADDRINUSE. Undefined if this Node cannot do it, or if
+ *  the host is a name: a process binds by itself then. No connection is accepted, and the port is closed, before a process
+ *  listens on it. */
+export function bindListenHandle(host: string, port: number): ListenHandle | string | undefined {
   const create: unknown = Reflect.get(net, '_createServerHandle');
   const family = isIP(host);
   if (typeof create !== 'function' || family === 0) return undefined;
   const handle: unknown = Reflect.apply(create, net, [host, port, family, -1, 0]);
-  if (!isListenHandle(handle)) return undefined; // The number of an error.
+  if (typeof handle === 'number' && handle < 0) return getSystemErrorName(handle);
+  if (!isListenHandle(handle)) return undefined;
   if (isBoundTo(handle, port)) return handle;
   handle.close();
-  return 'in-use';
+  return 'EADDRINUSE';
 }
 
 /** libuv reports an address in use, and no other error, at `listen`, in this process alone. In another one, the kernel would give the
