@@ -67,7 +67,7 @@ export async function openGatewayParts(
     isPbx: (client) => known.providers?.pbx.some(({ pbx }) => pbx.isKnownClient(client)) === true,
   });
   const packets = await openPacketMedia(config, hasPbxs, { unadmitted, log });
-  const providers = createProviders({ clock, random, packets, egress });
+  const providers = createProviders({ clock, random, packets, egress, log });
   known.providers = providers;
   const calls = openCalls(config, { store, providers, speech, egress, log, worker: link?.number });
   const stallGuard = startWatchdog(config, log);

@@ -14,6 +14,7 @@ import {
   type AdminWishes,
   adminPlan,
 } from './asterisk-files.ts';
+import { freePbxPlan } from './freepbx-files.ts';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 const text = { type: 'string' } as const;
@@ -30,6 +31,7 @@ export const asteriskOptions = {
   number: { type: 'string', multiple: true },
   bind: text,
   tls: { type: 'boolean' },
+  freepbx: { type: 'boolean' },
 } as const;
 
 interface Options {
@@ -45,6 +47,7 @@ interface Options {
   number?: string[];
   bind?: string;
   tls?: boolean;
+  freepbx?: boolean;
 }
 
 const NUMBERS_MAX = 100;
@@ -88,7 +91,14 @@ export async function asteriskConfig(options: Options, { env, out }: CliIo): Pro
     bind: word('--bind', options.bind ?? '0.0.0.0', /^[0-9a-fA-F.:]{2,45}$/),
     isTls: options.tls ?? given.isTls,
   };
-  out(printed(wishes, adminPlan(wishes), options.config !== undefined));
+  const plan = adminPlan(wishes);
+  const isFreePbx = options.freepbx === true;
+  out(
+    printed(wishes, isFreePbx ? freePbxPlan(plan, wishes) : plan, {
+      isStored: options.config !== undefined,
+      isFreePbx,
+    }),
+  );
   return 0;
 }
 
@@ -139,7 +149,11 @@ function numbersOf(given: readonly string[]): string[] {
   return given.map((number) => word('--number', number, ADMIN_NUMBER));
 }
 
-function printed(wishes: AdminWishes, plan: AdminPlan, isStored: boolean): string {
+function printed(
+  wishes: AdminWishes,
+  plan: AdminPlan,
+  { isStored, isFreePbx }: { isStored: boolean; isFreePbx: boolean },
+): string {
   const parts = plan.files.map(
     ({ name, text: content }) => `;;; /etc/asterisk/${name}\n${content}`,
   );
@@ -159,13 +173,19 @@ function printed(wishes: AdminWishes, plan: AdminPlan, isStored: boolean): strin
       : []),
   ];
   return [
-    `; Mode ${wishes.mode}. A section that a file has already is completed, not written twice.`,
+    isFreePbx
+      ? `; FreePBX, mode ${wishes.mode}. The files are its own for additions: append these lines, they stay when FreePBX writes the others.`
+      : `; Mode ${wishes.mode}. A section that a file has already is completed, not written twice.`,
     '',
+    ...(isFreePbx ? ["# The PBX's shell, as root (Advanced Settings in the web interface):"] : []),
+    ...plan.shell,
+    ...(isFreePbx ? [''] : []),
     ...parts,
-    "# Asterisk's command line (asterisk -r):",
+    isFreePbx ? "# The PBX's shell again:" : "# Asterisk's command line (asterisk -r):",
     ...plan.reloads,
     '',
-    '# And there, to look:',
+    ...(isFreePbx ? ['# In the web interface:', ...plan.steps, ''] : []),
+    isFreePbx ? '# To look, in asterisk -r:' : '# And there, to look:',
     ...plan.checks.map(({ command, shows }) => `${command}\n    shows ${shows}`),
     '',
     ...(isStored ? kept : store),

@@ -34,8 +34,12 @@ export interface AdminFile {
 
 export interface AdminPlan {
   files: AdminFile[];
-  /** Commands for Asterisk's command line, in this order. */
+  /** Commands for the PBX's shell, before the files. */
+  shell: string[];
+  /** Commands for Asterisk's command line, in this order; of FreePBX for its shell. */
   reloads: string[];
+  /** Steps in a web interface. */
+  steps: string[];
   checks: { command: string; shows: string }[];
   /** Members of `config` that the configuration must have, without the password. */
   configuration: Record<string, string>;
@@ -60,6 +64,8 @@ export function adminPlan(wishes: AdminWishes): AdminPlan {
   const { mode } = wishes;
   const dialsUs = mode === 'client' || mode === 'incoming';
   return {
+    shell: [],
+    steps: [],
     files: [
       { name: 'http.conf', text: httpConf(wishes) },
       { name: 'ari.conf', text: ariConf(wishes) },

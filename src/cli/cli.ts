@@ -42,6 +42,7 @@ Options of asterisk config:
   --number NUMBER    a number that goes to the agent; may be repeated (all that reach the context)
   --bind ADDRESS     where Asterisk's HTTP server listens (0.0.0.0)
   --tls              that server speaks TLS
+  --freepbx          for FreePBX: its settings, its files for additions (..._custom.conf), its web interface
   With --config and a key, mode, user, application, client and TLS are those of the configuration.
 
 Options of services record:

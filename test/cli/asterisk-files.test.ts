@@ -7,6 +7,7 @@ import {
   type AdminWishes,
   adminPlan,
 } from '../../src/cli/asterisk-files.ts';
+import { freePbxPlan } from '../../src/cli/freepbx-files.ts';
 
 const wishes: AdminWishes = {
   mode: 'server',
@@ -141,6 +142,42 @@ describe('the files for Asterisk', () => {
     expect(commands).toContain('http show status');
     expect(commands).toContain('module show like websocket');
     expect(commands).toContain('dialplan show 1000@patchbay-in');
+  });
+
+  it.each(ADMIN_MODES)('FreePBX, mode %s: only files that it does not write itself', (mode) => {
+    const plan = freePbxPlan(adminPlan({ ...wishes, mode }), { ...wishes, mode });
+    const dialsUs = mode === 'client' || mode === 'incoming';
+    expect(plan.files.map(({ name }) => name)).toEqual([
+      'ari_additional_custom.conf',
+      ...(dialsUs ? ['websocket_client.conf'] : []),
+      'extensions_custom.conf',
+    ]);
+    // ari.conf includes the file behind its own [general].
+    for (const { text } of plan.files) expect(text).not.toContain('[general]');
+    expect(plan.files[0]?.text).toMatch(/^\[patchbay\]\ntype = user\n/);
+    expect(plan.shell).toEqual([
+      'fwconsole setting HTTPENABLED 1',
+      `fwconsole setting HTTPBINDADDRESS ${mode === 'incoming' ? '127.0.0.1' : '0.0.0.0'}`,
+      'fwconsole setting ENABLE_ARI 1',
+    ]);
+    expect(plan.reloads[0]).toBe('fwconsole reload');
+    expect(plan.reloads).toContain("asterisk -rx 'module reload res_ari.so'");
+    expect(plan.steps.join('\n')).toContain('Custom Destinations: Target patchbay-in,8000,1;');
+    expect(plan.configuration).toMatchObject({ dial_template: 'Local/{number}@from-internal/n' });
+  });
+
+  it('FreePBX with TLS: the plain server is for the machine itself', () => {
+    const secure = { ...wishes, isTls: true, numbers: ['15550100'] };
+    const plan = freePbxPlan(adminPlan(secure), secure);
+    expect(plan.shell).toEqual([
+      'fwconsole setting HTTPENABLED 1',
+      'fwconsole setting HTTPBINDADDRESS 127.0.0.1',
+      'fwconsole setting HTTPTLSENABLE 1',
+      'fwconsole setting HTTPTLSBINDADDRESS 0.0.0.0',
+      'fwconsole setting ENABLE_ARI 1',
+    ]);
+    expect(plan.steps[0]).toContain('Target patchbay-in,15550100,1;');
+    expect(plan.steps.join()).toContain('Certificate Management');
   });
 
   it.each([

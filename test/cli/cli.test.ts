@@ -149,6 +149,18 @@ describe('patchbay asterisk config', () => {
     expect(out).not.toContain('STASIS_APP_NAME');
   });
 
+  it('prints for FreePBX what is pasted where, and nothing twice', async () => {
+    const { code, out } = await run('asterisk config --url https://gw.example.com --freepbx');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^; FreePBX, mode server\./);
+    expect(out).toContain(';;; /etc/asterisk/ari_additional_custom.conf\n[patchbay]\n');
+    expect(out).toContain(
+      '# In the web interface:\nAdmin, Custom Destinations: Target patchbay-in,8000,1;',
+    );
+    expect(out).toContain('"dial_template":"Local/{number}@from-internal/n"');
+    expect(out).not.toMatch(/\[general\]|\/etc\/asterisk\/(http|ari|extensions)\.conf/);
+  });
+
   it('names the unknown password', async () => {
     answers[`GET ${path}`] = { status: 200, body: { provider: 'ari', credentials } };
     const { out } = await run(`asterisk config --url ${url} --config 7 --key k`);

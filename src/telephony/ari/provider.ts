@@ -20,6 +20,7 @@ import {
   type OutboundWebsocket,
   OutboundWebsocketServer,
 } from './connection/outbound-websocket.ts';
+import { RefusedConnections } from './connection/refused-connections.ts';
 import { TestCalls } from './connection/test-calls.ts';
 import { examineAri } from './doctor/doctor.ts';
 import { addressForPbx } from './media/gateway-address.ts';
@@ -49,6 +50,8 @@ export interface AriProviderOptions {
   packets?: PacketMedia | undefined;
   /** Where PBXs may be. Default: as while sign-up is closed. */
   egress?: Egress | undefined;
+  /** Of connections that belong to no configuration. */
+  log?: Log | undefined;
 }
 
 const CAPABILITIES: ProviderCapabilities = {
@@ -72,7 +75,8 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
     ...(packets === undefined ? {} : packetTransports(packets, { clock, egress })),
   };
   const openLeg = legOpener(transports);
-  const outboundWebsockets = new OutboundWebsocketServer();
+  const refused = new RefusedConnections(clock, options.log);
+  const outboundWebsockets = new OutboundWebsocketServer(refused);
   /** By Stasis application. */
   const incoming = new Map<string, OutboundWebsocket>();
   const connections = new Map<string, AriConnection>();
@@ -148,7 +152,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);
         const live = connections.get(account.app);
-        const subject = { account, client: clientOf(account), live, testCalls };
+        const subject = { account, client: clientOf(account), live, testCalls, refused };
         const context = { ...facts, ...subject, egress, clock, random, signal };
         return examineAri(context, { transports, openLeg });
       },
@@ -195,7 +199,10 @@ function socketIntake(parts: {
   const { incomingSockets, outboundWebsockets, clients } = parts;
   return {
     takeUpgrade: (request, socket, head, client) =>
-      outboundWebsockets.takeUpgrade(request, socket, head, () => clients.note(client)),
+      outboundWebsockets.takeUpgrade(request, socket, head, {
+        client,
+        onAdmitted: () => clients.note(client),
+      }),
 
     takeSocket: (socket, arrival) =>
       incomingSockets.accept(socket, () => {

@@ -1,6 +1,7 @@
 // The telephony providers that are built, by name. One row each.
 
 import type { Egress } from '../../egress/egress-rule.ts';
+import type { Log } from '../../log.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -35,10 +36,12 @@ export function createProviders(options: {
   packets?: PacketMedia;
   /** Where accounts and PBXs may have their address. Default: as while sign-up is closed. */
   egress?: Egress;
+  /** Of what belongs to no call and no connection. */
+  log?: Log;
 }): Providers {
-  const { clock, random, packets, egress } = options;
+  const { clock, random, packets, egress, log } = options;
   return providersOf([
-    createAriProvider({ clock, random, packets, egress }),
+    createAriProvider({ clock, random, packets, egress, log }),
     createCloudonixProvider({ clock, egress }),
     createTelnyxProvider({ clock, egress }),
     createVobizProvider({ clock, egress }),

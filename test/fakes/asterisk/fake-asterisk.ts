@@ -6,6 +6,7 @@ import type WebSocket from 'ws';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { freePort } from '../free-port.ts';
 import type { Channel } from './channel.ts';
+import { sectionOf } from './config-file.ts';
 import { type Dialplan, standardDialplan } from './dialplan.ts';
 import { EventSocket } from './event-socket.ts';
 import type { Faults } from './faults.ts';
@@ -42,6 +43,8 @@ export interface FakeAsteriskOptions {
   dialplan?: Dialplan;
   /** PJSIP endpoints beside the standard ones. */
   endpoints?: Record<string, Endpoint>;
+  /** The file http.conf. Default: one with the server enabled. */
+  httpConf?: string;
   /** Default: a free one. */
   port?: number;
 }
@@ -91,12 +94,16 @@ export class FakeAsterisk {
   readonly #http: AriHttp;
   readonly #router: Router;
   readonly #eventSockets = new Set<EventSocket>();
+  readonly #isHttpEnabled: boolean;
   #port: number | null;
 
   constructor(options: FakeAsteriskOptions) {
     const pbx = new Pbx(options.clock ?? systemClock, versionOf(options.version ?? '22.10.1'));
     this.#pbx = pbx;
     this.#port = options.port ?? null;
+    const { httpConf } = options;
+    this.#isHttpEnabled =
+      httpConf === undefined || sectionOf(httpConf, 'general')['enabled'] === 'yes';
     this.users = options.users ?? {
       gw: { password: 'gwsecret' },
       gwro: { password: 'rosecret', isReadOnly: true },
@@ -138,7 +145,7 @@ export class FakeAsterisk {
 
   /** `http://127.0.0.1:<port>`, without `/ari`. */
   get url(): string {
-    return this.#http.url;
+    return `http://127.0.0.1:${this.#port ?? 0}`;
   }
 
   get faults(): Faults {
@@ -261,7 +268,7 @@ export class FakeAsterisk {
   /** Also after a crash, at the same port. */
   async start(): Promise<void> {
     this.#port ??= await freePort();
-    await this.#http.listen(this.#port);
+    if (this.#isHttpEnabled) await this.#http.listen(this.#port);
     this.machine.startedAt = this.#pbx.timestamp();
   }
 

@@ -14,6 +14,7 @@ import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.
 import { type AriAccount, basicAuth } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
+import type { RefusalCause, RefusedConnections } from './refused-connections.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
 /** Asterisk reads data that arrives with the answer to its upgrade into a buffer, and does not process it before
@@ -37,6 +38,11 @@ export class OutboundWebsocketServer {
     maxPayload: ARI_MESSAGE_BYTES_MAX,
   });
   readonly #expected = new Map<string, OutboundWebsocket>();
+  readonly #refused: RefusedConnections;
+
+  constructor(refused: RefusedConnections) {
+    this.#refused = refused;
+  }
 
   /** The connection of `account`'s application, whenever Asterisk opens it. */
   expect(account: AriAccount, clock: Clock, listener: AriSocketListener): OutboundWebsocket {
@@ -47,24 +53,31 @@ export class OutboundWebsocketServer {
     return socket;
   }
 
-  /** False if no configuration waits at that path; then nothing was done. */
+  /** False if no configuration waits at that path; then the attempt was noted, and nothing else done. `client`: as in
+   *  std/client-address. */
   takeUpgrade(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-    onAdmitted: () => void = () => undefined,
+    { client = '', onAdmitted }: { client?: string | undefined; onAdmitted?: () => void } = {},
   ): boolean {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (!path.startsWith(PBX_PATH)) return false;
-    const expected = this.#expected.get(path.slice(PBX_PATH.length));
-    if (expected === undefined) return false;
-    if (!expected.admits(request.headers.authorization)) {
+    const app = path.slice(PBX_PATH.length);
+    const expected = this.#expected.get(app);
+    if (expected === undefined) {
+      this.#refused.note({ app, cause: 'application', client });
+      return false;
+    }
+    const cause = expected.refusalOf(request.headers.authorization);
+    if (cause !== undefined) {
+      this.#refused.note({ app, cause, client });
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
       socket.on('error', () => socket.destroy());
       socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return true;
     }
-    onAdmitted();
+    onAdmitted?.();
     this.#acceptor.handleUpgrade(request, socket, head, (ws) => expected.take(ws));
     return true;
   }
@@ -97,8 +110,13 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     });
   }
 
-  admits(authorization: string | undefined): boolean {
-    return timingSafeEqual(digest(authorization ?? ''), this.#authorization);
+  /** Undefined for the configuration's own user and password. */
+  refusalOf(authorization: string | undefined): RefusalCause | undefined {
+    if (timingSafeEqual(digest(authorization ?? ''), this.#authorization)) return undefined;
+    const login = /^Basic (.+)$/i.exec(authorization ?? '')?.[1];
+    if (login === undefined) return 'no-login';
+    const [user] = Buffer.from(login, 'base64').toString().split(':', 1);
+    return user === this.#account.app_name ? 'password' : 'user';
   }
 
   /** The newest connection counts: Asterisk opens another only when one is lost. */

@@ -12,6 +12,7 @@ import {
 } from '../../provider/check.ts';
 import type { Finding, NumberCalls, PbxState } from '../../provider/pbx.ts';
 import type { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
+import type { RefusedConnections } from '../connection/refused-connections.ts';
 import type { TestCalls } from '../connection/test-calls.ts';
 import type { AriClient } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
@@ -35,6 +36,8 @@ export interface CheckContext {
   /** Whether, and where, the numbers are called. */
   calls?: NumberCalls | undefined;
   testCalls: Pick<TestCalls, 'open'>;
+  /** Connections that PBXs have tried to open to us. */
+  refused: Pick<RefusedConnections, 'of' | 'unknown'>;
   egress: Egress;
   clock: Clock;
   random: Random;

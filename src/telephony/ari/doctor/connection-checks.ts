@@ -131,6 +131,8 @@ function silent(account: AriAccount): CheckOutcome {
 function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome>> {
   const host = hostOf(account);
   const isLocal = /^(localhost|127\.|\[::1\])/.test(host);
+  const doubled =
+    'Of two [general] sections Asterisk reads the first alone: added lines go into it, or into [general](+).';
   const closed = fail(
     `${host} closes the connection without an answer.`,
     'The port may be the one of TLS: give https:// with it. Otherwise it is not that of an HTTP server.',
@@ -139,8 +141,8 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
     ECONNREFUSED: fail(
       `Nothing listens at ${host}.`,
       isLocal
-        ? 'That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status shows the port.'
-        : "Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status tells the result.",
+        ? `That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status shows the port. ${doubled}`
+        : `Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status tells the result. ${doubled}`,
     ),
     ENOTFOUND: fail(
       `The name in ${host} is not known.`,

@@ -5,8 +5,9 @@ import type { Finding } from '../../provider/pbx.ts';
 import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
 import { type MediaParts, mediaFinding } from './audio-check.ts';
 import { type CheckContext, check } from './check.ts';
-import { examineLink, type LinkReport } from './connection-checks.ts';
+import { examineLink } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
+import { incomingLink } from './incoming-check.ts';
 import { refusedFindings } from './refused-calls.ts';
 import {
   applicationFinding,
@@ -22,7 +23,6 @@ import {
 } from './test-application.ts';
 
 const EVENTS = { key: 'events', title: 'Events', msMax: 8_000 };
-const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
 const MEDIA: CheckSubject = { key: 'media', title: 'Audio' };
 
 /** Never rejects. Everything that it creates at Asterisk is removed before it settles. */
@@ -52,23 +52,6 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
     await testApp.close();
   }
   return findings;
-}
-
-/** Asterisk has opened the connection, or there is none. */
-function incomingLink({ live, account }: CheckContext): LinkReport {
-  if (live?.state.kind === 'up') {
-    const version = live.state.version ?? '';
-    return {
-      findings: [{ ...CONNECTION, ...pass('Asterisk has opened the connection.') }],
-      version,
-    };
-  }
-  const why = live?.state.kind === 'down' ? ` ${live.state.message}` : '';
-  const outcome = fail(
-    `Asterisk has not connected to this process of the gateway.${why}`,
-    `ari show websocket sessions, and its log. ari.conf needs a section with type = outbound_websocket, apps = ${account.app}, local_ari_user = ${account.app_name}; websocket_client.conf the connection that it names, persistent, with tls_enabled = yes for wss://. npx patchbay asterisk config --mode incoming prints both.`,
-  );
-  return { findings: [{ ...CONNECTION, ...outcome }], version: undefined };
 }
 
 /** Adds a finding if the transport is not available. */

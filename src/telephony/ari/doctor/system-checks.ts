@@ -22,6 +22,7 @@ const VERSION: CheckSubject = { key: 'version', title: 'Version' };
 const MODULES: CheckSubject = { key: 'modules', title: 'Modules' };
 const APPLICATION: CheckSubject = { key: 'application', title: 'Application' };
 const CLIENT: CheckSubject = { key: 'websocket_client', title: 'websocket_client.conf' };
+const RELOAD = 'then module reload res_websocket_client.so';
 const SOCKET_PATH = '/api/v1/telephony/ws/ari';
 
 export function versionFinding(account: AriAccount, version: string): Finding {
@@ -134,30 +135,19 @@ function sectionOutcome(
 ): CheckOutcome {
   const name = account.ws_client_name;
   const uri = URL.parse(value('uri'));
-  const reload = 'then module reload res_websocket_client.so';
   const isTls = value('tls_enabled') === 'yes';
   if (value('connection_type') !== 'per_call_config') {
     return fail(
       `[${name}] has connection_type = ${value('connection_type')}.`,
-      `connection_type = per_call_config, ${reload}.`,
+      `connection_type = per_call_config, ${RELOAD}.`,
     );
   }
-  if (uri?.protocol === 'wss:' && !isTls) {
-    return fail(
-      `[${name}] has a wss:// address without tls_enabled: Asterisk speaks plain HTTP to it.`,
-      `tls_enabled = yes, ${reload}.`,
-    );
-  }
-  if (uri?.protocol === 'ws:' && isTls) {
-    return fail(
-      `[${name}] has tls_enabled with a ws:// address.`,
-      `wss:// in uri, or tls_enabled = no, ${reload}.`,
-    );
-  }
+  const mismatch = schemeFault(name, uri, isTls);
+  if (mismatch !== undefined) return mismatch;
   if (leadsToPbx(account, uri)) {
     return fail(
       `[${name}] leads to ${uri?.host}, which is the PBX itself.`,
-      `The gateway's address as the PBX reaches it in uri, and in PATCHBAY_PUBLIC_URL; ${reload}.`,
+      `The gateway's address as the PBX reaches it in uri, and in PATCHBAY_PUBLIC_URL; ${RELOAD}.`,
     );
   }
   const wanted = URL.parse(publicUrl);
@@ -166,18 +156,20 @@ function sectionOutcome(
   if (uri === null || ![short, `${short}/${account.app}`].includes(uri.pathname)) {
     return fail(
       `[${name}] has the path ${uri?.pathname ?? '(none)'}: the gateway accepts no media there.`,
-      `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}/${account.app}, ${reload}.`,
+      `uri = ${publicUrl.replace(/^http/, 'ws')}${SOCKET_PATH}/${account.app}, ${RELOAD}.`,
     );
   }
-  if (
-    isTls &&
-    value('verify_server_cert') === 'yes' &&
-    value('ca_list_file') === '' &&
-    value('ca_list_path') === ''
-  ) {
+  if (isTls && trustsNobody(value)) {
     return warn(
       `[${name}] names no authorities (ca_list_file): Asterisk may trust no certificate.`,
-      `ca_list_file = /etc/ssl/certs/ca-certificates.crt, ${reload}.`,
+      `ca_list_file = /etc/ssl/certs/ca-certificates.crt, ${RELOAD}.`,
+    );
+  }
+  const login = loginFault(account, value);
+  if (login !== undefined) {
+    return warn(
+      `[${name}] has another ${login} than the configuration. The gateway knows calls by their channel ids and takes the audio all the same; a proxy before it may not.`,
+      `username = ${account.app_name} and password = the configuration's app_password, ${RELOAD}.`,
     );
   }
   if (uri.host !== wanted?.host) {
@@ -187,9 +179,37 @@ function sectionOutcome(
     );
   }
   if (value('protocols') !== 'media') {
-    return warn(`[${name}] has not protocols = media.`, `Add it, ${reload}.`);
+    return warn(`[${name}] has not protocols = media.`, `Add it, ${RELOAD}.`);
   }
   return pass(`[${name}] leads to this gateway.`);
+}
+
+function schemeFault(name: string, uri: URL | null, isTls: boolean): CheckOutcome | undefined {
+  if (uri?.protocol === 'wss:' && !isTls) {
+    return fail(
+      `[${name}] has a wss:// address without tls_enabled: Asterisk speaks plain HTTP to it.`,
+      `tls_enabled = yes, ${RELOAD}.`,
+    );
+  }
+  if (uri?.protocol !== 'ws:' || !isTls) return undefined;
+  return fail(
+    `[${name}] has tls_enabled with a ws:// address.`,
+    `wss:// in uri, or tls_enabled = no, ${RELOAD}.`,
+  );
+}
+
+function trustsNobody(value: (key: string) => string): boolean {
+  const isVerified = value('verify_server_cert') === 'yes';
+  return isVerified && value('ca_list_file') === '' && value('ca_list_path') === '';
+}
+
+/** Never the words themselves. */
+function loginFault(account: AriAccount, value: (key: string) => string): string | undefined {
+  const isUser = value('username') === account.app_name;
+  const isPassword = value('password') === account.app_password;
+  if (isUser && isPassword) return undefined;
+  if (isUser) return 'password';
+  return isPassword ? 'username' : 'username and password';
 }
 
 /** An address of this machine alone, for a PBX on another. Where the PBX opens the connection, its own is not known. */

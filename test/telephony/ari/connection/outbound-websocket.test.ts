@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
+import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
@@ -46,7 +47,7 @@ describe('a connection that Asterisk has opened', () => {
   // that was sent at once was never answered, and the connection was given up after 10 s, again and again.
   it('is used only when the answer to the upgrade has certainly been read', async () => {
     const clock = new FakeClock();
-    const door = new OutboundWebsocketServer();
+    const door = new OutboundWebsocketServer(new RefusedConnections(clock, undefined));
     let opened = 0;
     const socket = door.expect(accountOf(credentials), clock, {
       onOpen: () => {

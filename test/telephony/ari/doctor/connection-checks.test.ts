@@ -5,6 +5,7 @@ import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
+import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
 import { TestCalls } from '../../../../src/telephony/ari/connection/test-calls.ts';
 import { examineLink } from '../../../../src/telephony/ari/doctor/connection-checks.ts';
 import { type AriAnswer, createAriClient } from '../../../../src/telephony/ari/rest/client.ts';
@@ -23,6 +24,7 @@ async function findingsOf(answer: AriAnswer | Error, endpoint = 'https://pbx.exa
     publicUrl: 'https://gw.example.com',
     live: undefined,
     testCalls: new TestCalls(systemClock),
+    refused: new RefusedConnections(systemClock, undefined),
     egress: createEgress(),
     clock: systemClock,
     random: systemRandom,

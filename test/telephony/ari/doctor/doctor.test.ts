@@ -384,7 +384,8 @@ async function leave(path: string, query: Record<string, string>): Promise<numbe
 
 describe('the doctor on connections of websocket_client.conf', () => {
   const client = { media: 'websocket_client', ws_client_name: 'media_gw' };
-  const section = { uri: MEDIA_URI, protocols: 'media' };
+  const login = { username: 'gw', password: 'gwsecret' };
+  const section = { uri: MEDIA_URI, protocols: 'media', ...login };
 
   it.each([
     ['no name', {}, { ws_client_name: '' }, 'names no connection (ws_client_name)'],
@@ -414,6 +415,16 @@ describe('the doctor on connections of websocket_client.conf', () => {
       'another host',
       { uri: MEDIA_URI.replace('gw.', 'old.'), shown: { ca_list_file: '/ca' } },
       'leads to old.example.com',
+    ],
+    [
+      'another password',
+      { password: 'old', shown: { ca_list_file: '/ca' } },
+      'has another password than the configuration',
+    ],
+    [
+      'another user',
+      { username: 'old', shown: { ca_list_file: '/ca' } },
+      'has another username than the configuration',
     ],
     [
       'no subprotocol',

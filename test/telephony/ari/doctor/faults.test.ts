@@ -1,0 +1,284 @@
+// The faults of asterisk §7.1, one by one: the simulated Asterisk has each, and the doctor names it with its
+// remedy, in the words of the table.
+
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { createEgress } from '../../../../src/egress/egress-rule.ts';
+import { systemRandom } from '../../../../src/std/random.ts';
+import type { Finding } from '../../../../src/telephony/provider/pbx.ts';
+import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
+import type { Step } from '../../../fakes/asterisk/dialplan.ts';
+import type { FakeAsteriskOptions } from '../../../fakes/asterisk/fake-asterisk.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
+import { APP, type Examination, withDoctor } from './doctor-harness.ts';
+
+type Findings = Map<string, Finding>;
+type Fault = () => Promise<Findings>;
+
+const doctor = withDoctor();
+const HEADING = '### 7.1 Faults';
+const MEDIA_PATH = '/api/v1/telephony/ws/ari';
+const stasis: Step = { app: 'Stasis', args: ['inbound', '%'] };
+
+/** With the gateway connected. */
+async function connected(
+  options: FakeAsteriskOptions,
+  examination: Examination = {},
+): Promise<Findings> {
+  await doctor.world.play({ app: APP, ...options });
+  await doctor.world.connectApp();
+  return doctor.world.examine(examination);
+}
+
+const withFields = (fields: Record<string, unknown>, options: FakeAsteriskOptions = {}) =>
+  connected(options, { fields });
+
+/** The address, made from the PBX's own. */
+async function at(change: (url: string) => string): Promise<Findings> {
+  await doctor.world.play();
+  return doctor.world.examine({ fields: { ari_endpoint: change(doctor.world.asterisk.url) } });
+}
+
+async function withoutModule(name: string, fields: Record<string, unknown>): Promise<Findings> {
+  await doctor.world.play();
+  doctor.world.asterisk.machine.modules.delete(name);
+  return doctor.world.examine({ fields });
+}
+
+/** A section of websocket_client.conf, all right but for `wrong`. */
+function clientSection(wrong: object, endpoint?: string): Promise<Findings> {
+  const section = {
+    uri: `wss://gw.example.com${MEDIA_PATH}`,
+    protocols: 'media',
+    ...{ username: 'gw', password: 'gwsecret' },
+    shown: { ca_list_file: '/etc/ca.pem' },
+    ...wrong,
+  };
+  return withFields(
+    {
+      ...{ media: 'websocket_client', ws_client_name: 'media_gw' },
+      ...(endpoint !== undefined && { ari_endpoint: endpoint }),
+    },
+    { websocketClients: { media_gw: section } },
+  );
+}
+
+/** The PBX is on another machine, as far as names say it. */
+async function onOtherMachine(fields: Record<string, unknown>, options: FakeAsteriskOptions = {}) {
+  const { world } = doctor;
+  const egress = createEgress(undefined, (_host, _options, done) =>
+    done(null, [{ address: '127.0.0.1', family: 4 }]),
+  );
+  const rtp = createRtpPorts({
+    ...{ host: '127.0.0.1', clock: world.clock, log: quietLog().log },
+    ports: { first: 31_950, last: 31_969 },
+    random: systemRandom,
+  });
+  world.close.push(() => rtp.close());
+  const packets = { host: 'localhost', rtp, audioSockets: undefined };
+  world.provider = world.createProvider({ egress, packets });
+  await world.play(options);
+  const ari = world.asterisk.url.replace('127.0.0.1', 'pbx.test');
+  return world.examine({ fields: { ari_endpoint: ari, ...fields } });
+}
+
+async function trunkWith(
+  lines: Record<string, Step[]>,
+  more: FakeAsteriskOptions['dialplan'] = {},
+): Promise<Findings> {
+  const { world } = doctor;
+  await world.play({
+    app: APP,
+    endpoints: { trunk: { context: 'from-trunk', kind: 'outside' } },
+    dialplan: { 'from-trunk': lines, ...more },
+  });
+  const { up } = await world.ownConnection();
+  await up;
+  return world.examine({ numbers: ['8000'], callFrom: 'from-trunk' });
+}
+
+/** Asterisk tries to open the connection at this path, with this login. */
+async function incoming(attempt?: { app: string; password: string }): Promise<Findings> {
+  const { world } = doctor;
+  await world.play();
+  await world.ownConnection({ connection: 'incoming' });
+  if (attempt !== undefined) {
+    const server = createServer();
+    server.on('upgrade', (request, socket, head) => {
+      if (!world.provider.pbx.takeUpgrade(request, socket, head, '192.0.2.9')) socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    world.close.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const url = `ws://127.0.0.1:${port}/api/v1/telephony/pbx/${attempt.app}`;
+    const login = Buffer.from(`gw:${attempt.password}`).toString('base64');
+    const socket = new WebSocket(url, 'ari', { headers: { authorization: `Basic ${login}` } });
+    await new Promise((resolve) => socket.once('error', resolve));
+  }
+  return world.examine({ fields: { connection: 'incoming' } });
+}
+
+async function closedPort(): Promise<Findings> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  doctor.world.close.push(() => server.close());
+  return at(() => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+const faults: Record<string, Fault> = {
+  "Asterisk's HTTP server is off": () => connectedNowhere('[general]\nenabled = no\n'),
+  '`http.conf` has `[general]` twice, the second one enables the server': () =>
+    connectedNowhere('[general]\nenabled = no\n[general]\nenabled = yes\n'),
+  'The address has the port of SIP': () => at((url) => url.replace(/\d+$/, '5060')),
+  'The address ends with `/ari`': () => at((url) => `${url}/ari`),
+  '`https://` to the plain port': () => at((url) => url.replace('http', 'https')),
+  '`http://` to the TLS port': closedPort,
+  'A firewall drops the packets, or Asterisk is stuck': () => answering(() => 'hang'),
+  'ARI is off in `ari.conf`': () => answering(() => ({ status: 404, body: {} })),
+  'Wrong user or password': () => withFields({ app_password: 'wrong' }),
+  'The user may only read': () => withFields({ app_name: 'gwro', app_password: 'rosecret' }),
+  'A module is missing': () => withoutModule('chan_websocket', {}),
+  'The codec of `media_format` is missing': () =>
+    withoutModule('codec_g722', { media_format: 'g722' }),
+  'The release is too old for the audio that is set': () =>
+    withFields({ media: 'websocket_server' }, { version: '18.20.0' }),
+  'No gateway is connected for the application': async () => {
+    await doctor.world.play();
+    return doctor.world.examine();
+  },
+  'Another program has taken the application': async () => {
+    await doctor.world.play();
+    const { up, state } = await doctor.world.ownConnection();
+    await up;
+    const down = state('down');
+    await doctor.world.connectApp();
+    await down;
+    return doctor.world.examine();
+  },
+  'A proxy passes no websockets on': async () => {
+    await doctor.world.play();
+    doctor.world.asterisk.faults.upgrade = 502;
+    return doctor.world.examine();
+  },
+  'A proxy passes `/ari` on and not `/media`': async () => {
+    await doctor.world.play();
+    const { asterisk } = doctor.world;
+    asterisk.faults.rest = ({ path }) => {
+      if (path === 'channels/externalMedia') asterisk.faults.upgrade = 404;
+      return undefined;
+    };
+    return doctor.world.examine();
+  },
+  '`websocket_client.conf` has no such section': () =>
+    withFields({ media: 'websocket_client', ws_client_name: 'media_gw' }),
+  '`wss://` without `tls_enabled`': () => clientSection({ shown: { tls_enabled: 'no' } }),
+  "No authorities for the gateway's certificate": () => clientSection({ shown: {} }),
+  'Another password in `websocket_client.conf`': () => clientSection({ password: 'old' }),
+  '`localhost` in `websocket_client.conf`': () =>
+    onOtherMachine(
+      { media: 'websocket_client', ws_client_name: 'media_gw' },
+      { websocketClients: { media_gw: { uri: `ws://localhost:8000${MEDIA_PATH}` } } },
+    ),
+  "RTP with `localhost` as the gateway's address": () => onOtherMachine({ media: 'rtp' }),
+  'No gateway listens where `websocket_client.conf` leads': () =>
+    clientSection({ uri: `ws://127.0.0.1:9${MEDIA_PATH}`, shown: {} }),
+  'Audio arrives at one side only': async () => {
+    await doctor.world.play();
+    const { asterisk } = doctor.world;
+    const timer = setInterval(() => {
+      const [phone] = asterisk.channels;
+      if (phone !== undefined) phone.isMutedIn = true;
+    }, 0);
+    doctor.world.close.push(() => clearInterval(timer));
+    return doctor.world.examine();
+  },
+  '`dial_template` names no endpoint': () => withFields({ dial_template: 'PJSIP/{number}@nope' }),
+  'The trunk is not registered': () => withFields({ dial_template: 'PJSIP/{number}@dead' }),
+  '`Local/...` without `/n`': () => withFields({ dial_template: 'Local/{number}@out-dest' }),
+  '`transfer_context` is no context': () => withFields({ transfer_context: 'nope' }),
+  'The trunk sends numbers in another form': async () => {
+    await doctor.world.play();
+    const { connection, up } = await doctor.world.ownConnection();
+    await up;
+    const dialled = { dialled: '15550100', nearest: '+15550100' };
+    await connection.refuse('gone-1', 'not-configured', dialled);
+    return doctor.world.examine();
+  },
+  'No line for a number (`--numbers`)': () => trunkWith({}, { 'patchbay-in': {} }),
+  'The trunk has another context than the lines (`--numbers`)': () =>
+    trunkWith({}, { 'patchbay-in': { '8000': [stasis] } }),
+  'The line names another application (`--numbers`)': () =>
+    trunkWith({ '8000': [{ ...stasis, name: 'old' }] }),
+  'Something else answers the number (`--numbers`)': () =>
+    trunkWith({ '8000': [{ app: 'Answer' }, { app: 'Playback', sound: 'demo-congrats' }] }),
+  '`incoming`: another password': () => incoming({ app: APP, password: 'wrong' }),
+  '`incoming`: another application in the address': () =>
+    incoming({ app: 'patchbay_old', password: 'gwsecret' }),
+  '`incoming`: a wrong host or port, or a certificate that Asterisk does not trust': () =>
+    incoming(),
+};
+
+/** The HTTP server of a PBX with this http.conf. */
+async function connectedNowhere(httpConf: string): Promise<Findings> {
+  await doctor.world.play({ httpConf });
+  return doctor.world.examine();
+}
+
+async function answering(rest: () => 'hang' | { status: number; body: object }): Promise<Findings> {
+  await doctor.world.play();
+  doctor.world.asterisk.faults.rest = rest;
+  return doctor.world.examine();
+}
+
+interface Row {
+  fault: string;
+  line: string;
+  says: string;
+  remedy: string;
+}
+
+const rows: Row[] = (readFileSync('docs/asterisk.md', 'utf8').split(HEADING)[1] ?? '')
+  .split('\n## ')
+  .slice(0, 1)
+  .join('')
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(1)
+  .map((line) => {
+    const [fault = '', name = '', says = '', remedy = ''] = line.slice(2, -2).split(' | ');
+    return { fault, line: name, says, remedy };
+  });
+
+describe('the faults of docs/asterisk.md', () => {
+  it('are all played, at least 24 of them', () => {
+    expect(rows.map(({ fault }) => fault)).toEqual(Object.keys(faults));
+    expect(rows.length).toBeGreaterThanOrEqual(24);
+  });
+
+  it.each(rows)('$fault: $line', async ({ fault, line, says, remedy }) => {
+    const findings = await faults[fault]?.();
+    const finding = [...(findings?.values() ?? [])].find(({ title }) => title === line);
+    expect(finding?.verdict).toMatch(/fail|warn/);
+    const words = says.split('…').map((part) => part.trim());
+    expect(finding?.message).toMatch(new RegExp(words.map(escaped).join('.*')));
+    const remedies = [...remedy.matchAll(/`([^`]+)`/g)].map(([, part = '']) => part);
+    expect(remedies).not.toEqual([]);
+    for (const part of remedies) expect(finding?.advice).toContain(part);
+  });
+
+  it('a section that is added to the first one enables the server', async () => {
+    const httpConf = '[general]\nenabled = no\n[general](+)  ; added\nenabled = yes\n';
+    const findings = await connectedNowhere(httpConf);
+    expect(findings.get('http')?.verdict).toBe('pass');
+  });
+});
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+}
