@@ -18,6 +18,7 @@ import { MediaAdmissions } from '../call/connect/media-admission.ts';
 import { MediaWatchdog } from '../call/connect/media-watchdog.ts';
 import { ProviderEvents } from '../call/connect/provider-event.ts';
 import { SessionStarts } from '../call/connect/session-start.ts';
+import { TransferDestinations } from '../call/connect/transfer-legs.ts';
 import { TransferResults } from '../call/connect/transfer-results.ts';
 import { WebhookVerifier } from '../call/connect/webhook-verifier.ts';
 import { CallControl } from '../call/control/call-control.ts';
@@ -161,11 +162,9 @@ function connectServices(parts: CallParts): ConnectServices {
   const watchdog = new MediaWatchdog({ store, events, registry, unconnected, clock, log });
   const fetches = new PreCallFetches({ store, events, http, clock, log });
   const planner = new CallPlanner({ store, services, sounds, fetches, clock, log });
-  const session = { services, http, closing, hangUps, publicUrl, random, clock, log };
   const actions = new CallActions({ clock, log });
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
-  const starts = new SessionStarts({ store, files, events, registry, session });
   const preparation = new CallPreparation({
     ...{ planner, registry, unconnected, tokens, actions, publicUrl },
   });
@@ -175,6 +174,14 @@ function connectServices(parts: CallParts): ConnectServices {
   });
   const transferResults = new TransferResults({
     ...{ store, events, registry, hangUps, providerEvents, confirmation, clock, log },
+  });
+  const transfers = new TransferDestinations({
+    ...{ results: transferResults, actions, tokens, random, publicUrl, clock, log },
+  });
+  const session = { services, http, closing, hangUps, transferLegs: transfers };
+  const starts = new SessionStarts({
+    ...{ store, files, events, registry },
+    session: { ...session, publicUrl, random, clock, log },
   });
   return {
     registry,
@@ -186,9 +193,10 @@ function connectServices(parts: CallParts): ConnectServices {
     preparation,
     answered: new AnsweredCalls({ watchdog, preparation, actions, log }),
     admissions: new MediaAdmissions({
-      ...{ registry, starts, tokens, unconnected, publicUrl, clock, log },
+      ...{ registry, starts, tokens, unconnected, transfers, publicUrl, clock, log },
     }),
     providerEvents,
     transferResults,
+    transfers,
   };
 }

@@ -227,6 +227,10 @@ export const callErrors = {
   },
   TRANSFER_BUSY: { retry: true, text: 'The destination of the transfer is busy' },
   TRANSFER_NO_ANSWER: { retry: true, text: 'The destination of the transfer does not answer' },
+  TRANSFER_MACHINE: {
+    retry: true,
+    text: 'An answering machine took the call at the destination of the transfer',
+  },
   TRANSFER_FAILED: {
     retry: false,
     text: 'The destination of the transfer was not reached: {reason}',
@@ -237,7 +241,7 @@ export const callErrors = {
   },
   TRANSFER_WARM_UNSUPPORTED: {
     retry: false,
-    text: 'Over {provider} nobody can be spoken to before a caller is transferred to them: take `warm` out of the transfer tool, or hold these calls over a PBX',
+    text: 'Over {provider} nobody can be spoken to before a caller is transferred to them: set `if_unsupported` of `warm` in the transfer tool to `cold`, or take `warm` out of it',
   },
   PRE_CALL_FETCH_FAILED: {
     retry: false,

@@ -16,6 +16,10 @@ export function isTransferId(id: string): boolean {
   return TRANSFER_ID.test(id);
 }
 
+export function isWarmTransfer(id: string): boolean {
+  return TRANSFER_ID.exec(id)?.[2] === 'w';
+}
+
 /** The run of a transfer; any other id as it is. */
 export function runOfId(id: string): string {
   return TRANSFER_ID.exec(id)?.[1] ?? id;

@@ -25,6 +25,7 @@ import { InBandDtmf } from './receive/in-band-dtmf.ts';
 import { StallBacklog } from './receive/stall-backlog.ts';
 import { Recorder, type RecordingSummary } from './recorder.ts';
 import { AgentVoice } from './speak/agent-voice.ts';
+import type { AwaySound } from './speak/filler.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
 import { TurnTaking } from './turn/turn-taking.ts';
 
@@ -147,7 +148,7 @@ export class CallAudio {
 
   /** A key of the caller: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
-    if (this.#closing !== undefined || !KEY.test(digit)) return;
+    if (this.#closing !== undefined || this.#agent.isAway || !KEY.test(digit)) return;
     if (this.#inBandDtmf?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
     this.#events.flush();
   }
@@ -209,10 +210,14 @@ export class CallAudio {
     return isQueued;
   }
 
-  /** Starts or stops a ring-back tone in the agent's pauses. It ends on the wire within 60 ms of the stop and emits no
-   *  event. */
+  /** Starts or stops a ring-back tone in the agent's pauses. It ends on the wire within 60 ms of the stop. */
   ring(on: boolean): void {
     this.#agent.ring(on);
+  }
+
+  /** The agent speaks with somebody else: the caller hears `sound` and is not listened to, until null. */
+  away(sound: AwaySound | null): void {
+    this.#agent.away(sound);
   }
 
   /** Sets the expected input of the caller. */
@@ -232,8 +237,7 @@ export class CallAudio {
    *  meanwhile, and continues at the word that was cut. */
   suspend(on: boolean): void {
     this.#isSuspended = on;
-    if (on) this.#agent.playout.suspend(this.mediaMs);
-    else this.#agent.playout.unsuspend(this.mediaMs);
+    this.#agent.suspend(on);
     this.#events.flush();
   }
 
@@ -264,13 +268,11 @@ export class CallAudio {
     return summary;
   }
 
-  // The caller's side.
-
   #receive(frame: Int16Array, atMs: number): void {
     const frameDb = levelDb(frame);
     framesIn.inc();
     this.#heardMs = atMs + FRAME_MS;
-    if (this.#isSuspended) return; // The far end's music on hold.
+    if (this.#isSuspended || this.#agent.isAway) return; // The far end's music on hold.
     this.#recorder?.caller(frame, atMs);
     if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
@@ -314,8 +316,6 @@ export class CallAudio {
     const turn = turnOfKeys(entry, this.#startAt, this.mediaMs);
     this.#events.defer({ type: 'turn', turn });
   }
-
-  // The agent's side.
 
   #createAgent(options: CallAudioOptions): AgentVoice {
     const { clock, wire, lead, tts, voice } = options;

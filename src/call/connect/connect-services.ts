@@ -9,6 +9,7 @@ import type { CallRegistry } from './call-registry.ts';
 import type { MediaAdmissions } from './media-admission.ts';
 import type { MediaWatchdog } from './media-watchdog.ts';
 import type { ProviderEvents } from './provider-event.ts';
+import type { TransferDestinations } from './transfer-legs.ts';
 import type { TransferResults } from './transfer-results.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 
@@ -23,5 +24,6 @@ export interface ConnectServices {
   admissions: MediaAdmissions;
   providerEvents: ProviderEvents;
   transferResults: TransferResults;
+  transfers: TransferDestinations;
   unconnected: UnconnectedCalls;
 }

@@ -1,11 +1,12 @@
 // Reports of a provider about the destination of a transfer: its progress goes into the run's events, once, whatever the
 // order and the number of deliveries, and to the transfer if this process carries it out. Source: contract §7.1.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { webhooks } from '../../metrics/metrics.ts';
 import { type TransferOutcome, transferOutcome } from '../../model/call-event.ts';
 import { type CallStatus, isTerminal, type ProviderName } from '../../model/provider.ts';
-import { runOfId } from '../../model/transfer-id.ts';
+import { isWarmTransfer, runOfId } from '../../model/transfer-id.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type {
@@ -14,7 +15,7 @@ import type {
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
-import type { EventLog } from '../log/event-log.ts';
+import type { EventLog, RunLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
 import type { CallConfirmation, ProviderCall } from './call-confirmation.ts';
 import type { CallRegistry } from './call-registry.ts';
@@ -37,8 +38,21 @@ export interface TransferProgress {
 /** A transfer that this process carries out. */
 export interface FollowedTransfer {
   /** The id of the destination's leg, once the provider has given it. */
-  callId(): string | undefined;
+  readonly callId: string | undefined;
   onProgress(progress: TransferProgress): void;
+  /** Connects the destination, which has answered, with our media. Never rejects. */
+  connect(callId: string): Promise<WebhookReply>;
+}
+
+export interface TransferRequest {
+  name: ProviderName;
+  transferId: string;
+  request: ProviderRequest;
+}
+
+/** What the run's log says of a transfer after a step forward. */
+interface Step {
+  isJoined: boolean;
 }
 
 export interface TransferResultsDeps {
@@ -68,13 +82,9 @@ export class TransferResults {
   }
 
   /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked. */
-  async take(sent: {
-    name: ProviderName;
-    transferId: string;
-    request: ProviderRequest;
-  }): Promise<WebhookReply> {
+  async take(sent: TransferRequest): Promise<WebhookReply> {
     const { name, transferId, request } = sent;
-    const call = await this.#deps.providerEvents.verify(name, runOfId(transferId), request);
+    const call = await this.#callOf(sent);
     if (call === undefined) {
       webhooks.inc({ provider: name, result: 'unknown_run' });
       return json({ status: 'ignored', reason: 'unknown_run' });
@@ -82,12 +92,39 @@ export class TransferResults {
     const progress = await this.#progressOf(call, transferId, request);
     webhooks.inc({ provider: name, result: 'taken' });
     if (progress === undefined) return json({ status: 'pending' });
-    await this.note(call, transferId, progress);
-    return json(resultOf(progress.outcome));
+    await this.#note(call, transferId, progress);
+    const { outcome, callId } = progress;
+    const followed = this.#followed.get(transferId);
+    const isCommand = call.provider.capabilities.answerStyle === 'command';
+    if (followed !== undefined && outcome === 'answered' && isCommand) {
+      return followed.connect(callId);
+    }
+    return json(resultOf(outcome));
   }
 
-  /** The destination's progress, from a report or from the request for its document. Has an effect once. */
-  async note(call: ProviderCall, transferId: string, progress: TransferProgress): Promise<void> {
+  /** The destination has answered and asks for its document. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED,
+   *  RUN_NOT_FOUND. */
+  async answer(sent: TransferRequest): Promise<WebhookReply> {
+    const { transferId, request } = sent;
+    const call = await this.#callOf(sent);
+    if (call === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const event = call.provider.webhook.parse(request);
+    if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
+    const { callId } = event;
+    const followed = this.#followed.get(transferId);
+    // The caller has hung up, or the process of the call is gone.
+    if (followed === undefined) return call.provider.webhook.reject('error', null).reply;
+    const progress = { callId, providerStatus: 'answered', durationS: null };
+    await this.#note(call, transferId, { outcome: 'answered', ...progress });
+    return followed.connect(callId);
+  }
+
+  #callOf({ name, transferId, request }: TransferRequest): Promise<ProviderCall | undefined> {
+    return this.#deps.providerEvents.verify(name, runOfId(transferId), request);
+  }
+
+  /** Has an effect once. */
+  async #note(call: ProviderCall, transferId: string, progress: TransferProgress): Promise<void> {
     const { run } = call;
     const { outcome, callId } = progress;
     const followed = this.#followed.get(transferId);
@@ -98,8 +135,26 @@ export class TransferResults {
       call_id: callId,
       transfer_id: transferId,
     });
-    await this.#append(call, transferId, progress);
-    if (followed === undefined) await this.#endStranded(call, outcome, CLOSED_MS);
+    const step = await this.#append(call, transferId, progress);
+    if (followed !== undefined) return;
+    if (!isWarmTransfer(transferId)) await this.#endStranded(call, outcome, CLOSED_MS);
+    else if (step !== undefined) await this.#endLeft(call, progress, step);
+  }
+
+  /** Of two calls that were joined, neither stays alone; nor does a destination that nobody speaks with any more. Never
+   *  rejects. */
+  async #endLeft(
+    call: ProviderCall,
+    progress: TransferProgress,
+    { isJoined }: Step,
+  ): Promise<void> {
+    const { run } = call;
+    const { callId: legId, outcome } = progress;
+    if (isJoined && isFinal(outcome) && run.providerCallId !== null) {
+      await this.#deps.hangUps.attempt(call, run.providerCallId, run.id);
+    } else if (!isJoined && !isFinal(outcome)) {
+      await this.#deps.hangUps.attempt(call, legId, run.id);
+    }
   }
 
   /** Undefined for what is no progress of the destination, or is not confirmed. */
@@ -136,31 +191,32 @@ export class TransferResults {
     const asked = { provider, configuration, callId };
     const found = await this.#deps.confirmation.look(asked);
     if (found !== undefined) return found.status;
-    const isOurs = this.#followed.get(transferId)?.callId() === callId;
+    const isOurs = this.#followed.get(transferId)?.callId === callId;
     return isOurs && isTerminal(status) ? status : undefined;
   }
 
-  /** Only steps forward. Another process numbers the events of a call that it holds. */
+  /** Only steps forward; undefined if it is none. Another process numbers the events of a call that it holds. */
   async #append(
     { run }: ProviderCall,
     transferId: string,
     progress: TransferProgress,
-  ): Promise<void> {
+  ): Promise<Step | undefined> {
     const { events, registry } = this.#deps;
     const isHeld = registry.has(run.id);
-    if (!isHeld && run.state !== 'completed') return;
+    if (!isHeld && run.state !== 'completed') return undefined;
     const runLog = await events.open(run.id);
-    const last = runLog.events.findLast(
-      ({ body }) => body.type === 'transfer.result' && body.transferId === transferId,
-    )?.body;
-    if (last?.type === 'transfer.result' && !isStep(last.outcome, progress.outcome)) return;
+    const before = outcomesIn(runLog, transferId);
+    const last = before.at(-1);
+    if (last !== undefined && !isStep(last, progress.outcome)) return undefined;
     const body = { type: 'transfer.result', transferId, ...progress } as const;
     const session = registry.session(run.id);
     if (session === undefined) runLog.append(body, 0);
     else session.note(body);
-    if (isHeld) return;
-    await events.flush();
-    events.release(run.id);
+    if (!isHeld) {
+      await events.flush();
+      events.release(run.id);
+    }
+    return { isJoined: before.includes('joined') };
   }
 
   /** A caller whose transfer failed after it had been accepted is on a silent line, where the provider does not end the
@@ -190,8 +246,14 @@ export class TransferResults {
   }
 }
 
+function outcomesIn({ events }: RunLog, transferId: string): TransferOutcome[] {
+  return events.flatMap(({ body }) =>
+    body.type === 'transfer.result' && body.transferId === transferId ? [body.outcome] : [],
+  );
+}
+
 /** Whether nobody took the call. */
-export function isUnanswered(outcome: TransferOutcome): boolean {
+function isUnanswered(outcome: TransferOutcome): boolean {
   return ['busy', 'no-answer', 'failed', 'canceled'].includes(outcome);
 }
 
@@ -202,14 +264,18 @@ function outcomeOf(status: CallStatus): TransferOutcome | undefined {
 
 function isStep(from: TransferOutcome, to: TransferOutcome): boolean {
   const { options } = transferOutcome;
-  const isFinal = options.indexOf(from) >= options.indexOf('busy');
-  return !isFinal && options.indexOf(to) > options.indexOf(from);
+  return !isFinal(from) && options.indexOf(to) > options.indexOf(from);
+}
+
+function isFinal(outcome: TransferOutcome): boolean {
+  const { options } = transferOutcome;
+  return options.indexOf(outcome) >= options.indexOf('busy');
 }
 
 /** As the reference platform answers. */
 function resultOf(outcome: TransferOutcome): Record<string, unknown> {
   if (outcome === 'ringing') return { status: 'pending' };
-  const isTaken = outcome === 'answered' || outcome === 'completed';
+  const isTaken = ['answered', 'joined', 'completed'].includes(outcome);
   const reason = outcome === 'failed' || outcome === 'canceled' ? 'call_failed' : outcome;
   const result = isTaken
     ? { status: 'success', action: 'transfer_success' }

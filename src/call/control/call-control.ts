@@ -92,7 +92,8 @@ export class CallControl implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const { providerEvents } = this.#deps.connect;
+    const { providerEvents, transferResults } = this.#deps.connect;
+    if (isTransferId(runId)) return transferResults.answer({ name, transferId: runId, request });
     const verified = await providerEvents.verify(name, runId, request);
     if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
     return this.#deps.connect.answered.connect(await providerEvents.withCallId(verified, request));

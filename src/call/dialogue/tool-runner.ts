@@ -122,6 +122,8 @@ function failureWords(reason: TransferFailure): string {
       return 'The destination is busy.';
     case 'no_answer':
       return 'Nobody answers at the destination.';
+    case 'answering_machine':
+      return 'An answering machine took the call at the destination.';
     case 'call_failed':
       return 'The destination could not be reached.';
     case 'timeout':

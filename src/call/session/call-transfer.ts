@@ -2,9 +2,9 @@
 // provider does it; this file reports the result.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { Log } from '../../log.ts';
+import type { CallEventBody } from '../../model/call-event.ts';
 import { newTransferId } from '../../model/transfer-id.ts';
-import type { Clock } from '../../std/clock.ts';
+import type { CallAudio } from '../../pipeline/call-audio.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
@@ -19,6 +19,7 @@ import {
 } from '../dialogue/tool-runner.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import { callbackUrls, transferUrls } from '../setup/callback-urls.ts';
+import { type LegTransferDeps, type TransferLegs, transferByLeg } from './transfer-leg.ts';
 import {
   consultationMsMax,
   consultTransferTarget,
@@ -30,13 +31,17 @@ const TRANSFER_MS = 8_000;
 /** In addition to the destination's ring time, where the provider waits for the answer. */
 const TRANSFER_RUNG_MS = 5_000;
 
-export interface CallTransferOptions {
+export interface CallTransferOptions
+  extends Pick<LegTransferDeps, 'hangUps' | 'callerGone' | 'clock' | 'log'> {
   plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+  /** For a warm transfer that the provider does not carry out by itself. */
+  transferLegs: TransferLegs;
   random: Random;
-  clock: Clock;
-  log: Log;
   /** The provider's id of the call, if known. */
   callId: () => string | null;
+  /** The caller's audio. */
+  audio: () => Pick<CallAudio, 'away'> | undefined;
+  note(body: CallEventBody): void;
   /** Without a trailing slash. */
   publicUrl: string;
   /** For the announcement to the destination of a warm transfer. */
@@ -78,20 +83,44 @@ export class CallTransfer {
     if (callId === null || !ways.includes('cold')) {
       throw new GatewayError('TRANSFER_UNSUPPORTED', { provider: provider.name });
     }
-    if (announcement !== undefined && !ways.includes('warm')) {
+    if (announcement?.isRequired === true && !ways.includes('warm')) {
       throw new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: provider.name });
     }
     const address = normalizeAddress(to, null);
     if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const callerId = String(run.initialContext[own] ?? '');
-    const warm = announcement && this.#warm(announcement);
+    const isWarm = announcement !== undefined && ways.includes('warm');
+    const warm = isWarm ? this.#warm(announcement) : undefined;
     const { publicUrl, random } = this.#options;
     const { transferUrl: documentUrl } = callbackUrls(publicUrl, provider, run.id);
     const { resultUrl } = transferUrls(publicUrl, provider, newTransferId(run.id, 'cold', random));
+    const { join } = provider.control;
+    if (warm !== undefined && join !== undefined) {
+      const own = normalizeAddress(callerId, null)?.normalized ?? callerId;
+      const numbers = {
+        to: provider.formatAddress(address.normalized),
+        from: provider.formatAddress(own),
+      };
+      await transferByLeg(this.#legDeps(), { callId, ...numbers, ringS, warm }, signal);
+      return;
+    }
     const known = { to: provider.formatAddress(address.normalized), callerId, ringS };
     const target = { ...known, documentUrl, resultUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
+  }
+
+  #legDeps(): LegTransferDeps {
+    const { transferLegs: legs, audio, note } = this.#options;
+    return {
+      ...this.#options,
+      legs,
+      onWait: (sound) => audio()?.away(sound),
+      onJoined: ({ id: transferId, callId = '' }) => {
+        const facts = { transferId, callId, providerStatus: 'joined', durationS: null };
+        note({ type: 'transfer.result', outcome: 'joined', ...facts });
+      },
+    };
   }
 
   #warm(announcement: TransferAnnouncement): WarmTransfer {
@@ -113,8 +142,10 @@ function transferMsMax(
   { capabilities }: TelephonyProvider,
   { ringS, announcement }: TransferAction,
 ): number {
-  if (capabilities.transferAwaits === 'acceptance') return TRANSFER_MS;
-  const spokenMs = announcement === undefined ? 0 : consultationMsMax(announcement);
+  const isWarm = announcement !== undefined && capabilities.transfer.includes('warm');
+  const isAwaited = capabilities.transferAwaits === 'answer' || isWarm;
+  if (!isAwaited) return TRANSFER_MS;
+  const spokenMs = isWarm ? consultationMsMax(announcement) : 0;
   return ringS * 1_000 + TRANSFER_RUNG_MS + spokenMs;
 }
 
@@ -126,6 +157,7 @@ function transferFailureOf(error: unknown): TransferFailure {
   if (code === 'TRANSFER_DESTINATION') return 'no_destination';
   if (code === 'TRANSFER_BUSY') return 'busy';
   if (code === 'TRANSFER_NO_ANSWER') return 'no_answer';
+  if (code === 'TRANSFER_MACHINE') return 'answering_machine';
   if (code === 'TRANSFER_FAILED') return 'call_failed';
   if (code === 'TIMED_OUT' || code === 'PROVIDER_TIMEOUT') return 'timeout';
   return code?.startsWith('PROVIDER_') === true ? 'provider_error' : 'execution_error';

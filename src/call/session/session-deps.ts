@@ -7,6 +7,7 @@ import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { RunClosing } from '../closing/run-closing.ts';
 import type { OrganizationHttp } from '../http/tool-request.ts';
 import type { CallServices } from '../setup/call-services.ts';
+import type { TransferLegs } from './transfer-leg.ts';
 
 export interface SessionDeps {
   services: CallServices;
@@ -15,6 +16,8 @@ export interface SessionDeps {
   hangUps: ProviderHangUp;
   /** The public URL without a trailing slash. */
   publicUrl: string;
+  /** The destinations of warm transfers. */
+  transferLegs: TransferLegs;
   random: Random;
   clock: Clock;
   log: Log;

@@ -68,6 +68,7 @@ export class CallSession {
   readonly #dialogue: DialogueRunner;
   readonly #wait: WaitLines;
   readonly #suspension: CallSuspension;
+  readonly #gone = new AbortController();
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
@@ -152,10 +153,8 @@ export class CallSession {
   /** DTMF tones for the far end, queued behind the current speech. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
   press(digits: string): void {
     const audio = this.#audio;
-    const isOver = this.#leftMs !== undefined || this.#end !== undefined;
-    if (audio === undefined || !this.isAnswered || isOver) {
-      throw new GatewayError('CALL_NOT_TALKING');
-    }
+    const isTalking = this.isAnswered && this.#leftMs === undefined && this.#end === undefined;
+    if (audio === undefined || !isTalking) throw new GatewayError('CALL_NOT_TALKING');
     if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
   }
 
@@ -186,8 +185,10 @@ export class CallSession {
     });
     const transfer = new CallTransfer({
       ...this.#deps,
-      ...{ plan, clock: this.#clock, log: this.#log },
+      ...{ plan, audio, clock: this.#clock, log: this.#log },
       callId: () => this.#callId,
+      callerGone: this.#gone.signal,
+      note: (body) => this.#record.note(body),
       consultation: { ...this.#deps.services, ...plan.speech },
     });
     return {
@@ -315,6 +316,7 @@ export class CallSession {
 
   /** The media have ended. */
   #left(): void {
+    this.#gone.abort(new GatewayError('PBX_CALL_GONE'));
     if (this.isAnswered) this.#leave('user_hangup', 'caller');
     else this.#timers.after(VERDICT_MS_MAX, () => void this.end('no-answer', 'provider'));
   }

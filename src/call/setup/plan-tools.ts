@@ -48,8 +48,8 @@ export function toolFaults(
   tools: NodeTools,
 ): GatewayError[] {
   if (capabilities.transfer.includes('warm')) return [];
-  const isWarm = [...tools.values()].some((offered) =>
-    offered.some(({ tool }) => tool.transfer?.isWarm === true),
+  const needsWarm = [...tools.values()].some((offered) =>
+    offered.some(({ tool }) => tool.transfer?.needsWarm === true),
   );
-  return isWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
+  return needsWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
 }

@@ -7,7 +7,7 @@ import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { BackgroundNoise } from './background-noise.ts';
-import { Filler } from './filler.ts';
+import { type AwaySound, Filler } from './filler.ts';
 import { type AudioWire, FrameBatch } from './frame-batch.ts';
 import { FrameWriter } from './frame-writer.ts';
 import type { PlayedListener } from './playhead.ts';
@@ -50,6 +50,7 @@ export class AgentVoice {
   readonly #speaker: Synthesizer;
   readonly #listener: AgentVoiceListener;
   readonly #pause: Filler;
+  #isAway = false;
   #closed = false;
 
   constructor(options: AgentVoiceOptions) {
@@ -159,6 +160,22 @@ export class AgentVoice {
     return utterance;
   }
 
+  /** Whether it speaks with somebody else. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** It speaks with somebody else, and the caller hears `sound`, until null. */
+  away(sound: AwaySound | null): void {
+    this.#isAway = sound !== null;
+    this.#pause.away(sound);
+  }
+
+  suspend(on: boolean): void {
+    if (on) this.playout.suspend(this.#mediaMs());
+    else this.playout.unsuspend(this.#mediaMs());
+  }
+
   /** Starts or stops a ring-back tone, which plays in the agent's pauses. It is no utterance. */
   ring(on: boolean): void {
     this.#pause.ring(on);
@@ -173,6 +190,7 @@ export class AgentVoice {
   stop(): void {
     this.#pause.ring(false);
     this.#pause.hold(false);
+    this.away(null);
     this.playout.interrupt(this.#mediaMs(), { everything: true });
   }
 

@@ -1,13 +1,16 @@
 // What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), a ring-back
-// tone, or a waiting tone.
+// tone, or a waiting tone; and what the caller hears while the agent speaks with somebody else.
 
 import { fadeOut } from '../../audio/gain.ts';
 import { ringbackTone, type ToneSamples, waitingTone } from '../../audio/tones/tone-generator.ts';
+
+export type AwaySound = 'music' | 'ringback';
 
 export class Filler {
   readonly #ambient: boolean;
   readonly #ring = new PauseTone(ringbackTone);
   readonly #waiting = new PauseTone(waitingTone);
+  readonly #away = { music: new PauseTone(waitingTone), ringback: new PauseTone(ringbackTone) };
 
   /** `ambient`: every pause has frames. */
   constructor(ambient: boolean) {
@@ -24,9 +27,16 @@ export class Filler {
     this.#waiting.turn(on);
   }
 
+  /** Starts one of them, or stops what sounds. Neither ends with the agent's words. */
+  away(sound: AwaySound | null): void {
+    this.#away.music.turn(sound === 'music');
+    this.#away.ringback.turn(sound === 'ringback');
+  }
+
   /** The next frame of the pause; false if none is to be sent: `frame` is not written then. */
   fill(frame: Int16Array): boolean {
     if (this.#ring.fill(frame) || this.#waiting.fill(frame)) return true;
+    if (this.#away.music.fill(frame) || this.#away.ringback.fill(frame)) return true;
     if (this.#ambient) frame.fill(0);
     return this.#ambient;
   }

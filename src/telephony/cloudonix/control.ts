@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import { unreadableAnswer } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { dialDocument } from '../twiml/documents.ts';
+import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
 import { createCloudonixApplications } from './applications.ts';
 import {
   answerOf,
@@ -45,7 +45,7 @@ export function createCloudonixControl(client: CloudonixClient): ProviderControl
 
 function createCalls(
   client: CloudonixClient,
-): Pick<ProviderControl, 'dial' | 'hangUp' | 'transfer'> {
+): Pick<ProviderControl, 'dial' | 'hangUp' | 'transfer' | 'join'> {
   return {
     async dial(credentials, request, signal) {
       const path = '/calls/{domain}/application';
@@ -72,17 +72,29 @@ function createCalls(
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'cloudonix', reason });
       }
       const ringS = within(target.ringS, RING_S_MAX);
-      const wanted = {
-        action: 'transfer',
-        method: 'POST',
-        path: `/calls/{domain}/sessions/${pathPart(callId)}/application`,
-        // How the destination takes the call is not reported: it has no documented callback.
-        json: { cxml: dialDocument({ to: target.to, callerId: target.callerId, ringS }) },
-        repeatable: false,
-        isUrgent: true,
-      } as const;
+      // How the destination takes the call is not reported: there is no documented callback.
+      const cxml = dialDocument({ to: target.to, callerId: target.callerId, ringS });
+      const wanted = redirection('transfer', callId, cxml);
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
+
+    async join(credentials, { callId, legId, name }, signal) {
+      for (const each of [legId, callId]) {
+        const wanted = redirection('join', each, conferenceDocument(name));
+        answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+      }
+    },
+  };
+}
+
+function redirection(action: string, callId: string, cxml: string): CloudonixRequest {
+  return {
+    action,
+    method: 'POST',
+    path: `/calls/{domain}/sessions/${pathPart(callId)}/application`,
+    json: { cxml },
+    repeatable: false,
+    isUrgent: true,
   };
 }
 

@@ -33,7 +33,7 @@ export function createCloudonixProvider(options: {
       webhookProof: 'shared-key',
       digitsIn: true,
       answeringMachine: false,
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: CLOUDONIX_CALL_S_MAX },
     },

@@ -3,10 +3,10 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { DialRequest, DialResult, TransferTarget } from '../provider/provider.ts';
+import type { CallsToJoin, DialRequest, DialResult, TransferTarget } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
-import { isDialable, transferUrl } from './documents.ts';
+import { conferenceUrl, isDialable, transferUrl } from './documents.ts';
 
 /** One number is dialled, so there is one id; some answers have a list nevertheless. */
 const requestId = z.union([z.string().min(1), z.tuple([z.string().min(1)], z.string())]);
@@ -100,9 +100,28 @@ export async function redirectCall(
     throw new GatewayError('PROVIDER_DESTINATION', { provider, reason });
   }
   const url = transferUrl(target.documentUrl ?? '', { ...target, to });
-  const body = { legs: 'aleg', aleg_url: url, aleg_method: 'POST' };
-  const wanted = asked('transfer', 'POST', callPath(callId), body);
+  const wanted = redirection('transfer', callId, url);
   client.contentOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+}
+
+/** Puts both calls into one conference. */
+export async function joinCalls(
+  client: AccountClient,
+  {
+    credentials,
+    calls: { callId, legId, name, documentUrl },
+    signal,
+  }: { credentials: ProviderCredentials; calls: CallsToJoin; signal: AbortSignal },
+): Promise<void> {
+  for (const each of [legId, callId]) {
+    const wanted = redirection('join', each, conferenceUrl(documentUrl, name));
+    client.contentOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+  }
+}
+
+function redirection(action: string, callId: string, url: string): AccountRequest {
+  const body = { legs: 'aleg', aleg_url: url, aleg_method: 'POST' };
+  return asked(action, 'POST', callPath(callId), body);
 }
 
 export async function pressKeys(

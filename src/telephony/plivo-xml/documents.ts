@@ -62,6 +62,8 @@ interface DialTarget {
   resultUrl?: string | undefined;
 }
 
+const CONFERENCE = 'conference';
+const CONFERENCE_NAME = /^[A-Za-z0-9-]{1,64}$/;
 const TARGET = 'target';
 const RING_S_MAX = 600;
 const dialTarget = z.tuple([
@@ -84,9 +86,23 @@ export function transferUrl(documentUrl: string, target: DialTarget): string {
   return `${documentUrl}?${TARGET}=${Buffer.from(facts).toString('base64url')}`;
 }
 
-/** The document of the transfer that `url` names; undefined if it names none. The call ends with the new leg. */
+/** `documentUrl` with the name of a conference in its query. */
+export function conferenceUrl(documentUrl: string, name: string): string {
+  assert(/^https?:\/\/[^?#]+$/.test(documentUrl), 'a URL without a query');
+  assert(CONFERENCE_NAME.test(name), 'a name without special characters');
+  return `${documentUrl}?${CONFERENCE}=${name}`;
+}
+
+/** The document of the transfer or conference that `url` names; undefined if it names none. The call ends with the new
+ *  leg, or with the first who leaves the conference. */
 export function transferReply(url: string): WebhookReply | undefined {
-  const query = URL.canParse(url) ? new URL(url).searchParams.get(TARGET) : null;
+  const parameters = URL.canParse(url) ? new URL(url).searchParams : undefined;
+  const name = parameters?.get(CONFERENCE) ?? '';
+  if (CONFERENCE_NAME.test(name)) {
+    const attributes = 'startConferenceOnEnter="true" endConferenceOnExit="true"';
+    return xml(`<Conference ${attributes}>${name}</Conference><Hangup/>`);
+  }
+  const query = parameters?.get(TARGET) ?? null;
   if (query === null) return undefined;
   const facts = parseJson(Buffer.from(query, 'base64url').toString());
   const target = dialTarget.safeParse(facts);

@@ -7,6 +7,7 @@ import {
   callPath,
   dialBody,
   endCall,
+  joinCalls,
   lookUp,
   placeCall,
   pressKeys,
@@ -67,6 +68,8 @@ export function createPlivoControl(rest: Rest): ProviderControl {
     transfer(credentials, callId, target, signal) {
       return redirectCall(client, { credentials, callId, target, signal });
     },
+
+    join: (credentials, calls, signal) => joinCalls(client, { credentials, calls, signal }),
 
     sendDigits(credentials, callId, digits, signal) {
       return pressKeys(client, { credentials, callId, digits, signal });

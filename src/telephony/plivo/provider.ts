@@ -27,7 +27,7 @@ export function createPlivoProvider(options: {
       webhookProof: 'full',
       digitsIn: true,
       answeringMachine: true,
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: PLIVO_CALL_S_MAX },
     },

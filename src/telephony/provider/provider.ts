@@ -128,8 +128,19 @@ export interface TransferTarget {
   documentUrl?: string | undefined;
   /** Where the provider reports how the destination took the call, as far as it does. */
   resultUrl?: string | undefined;
-  /** Only with the capability. Default: both parties are connected at once. */
+  /** Only with the capability, and without `join`. Default: both parties are connected at once. */
   warm?: WarmTransfer | undefined;
+}
+
+/** Two calls that talk with us, to be joined with each other. */
+export interface CallsToJoin {
+  /** The caller's call, and the destination's. */
+  callId: string;
+  legId: string;
+  /** Of the conference, where the provider joins them in one. Letters, digits and `-`. */
+  name: string;
+  /** As `TransferTarget.documentUrl`. */
+  documentUrl: string;
 }
 
 export interface CallSnapshot {
@@ -158,6 +169,10 @@ export interface ProviderControl {
     target: TransferTarget,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Joins two calls and takes our media out of both; then the end of one ends the other. The destination's call is
+   *  changed first: after a failure the caller may talk with us still. Present where the capability is `warm` and
+   *  `transfer` does not do it. Throws PROVIDER_*. */
+  join?(credentials: ProviderCredentials, calls: CallsToJoin, signal: AbortSignal): Promise<void>;
   /** Sends DTMF keys, 0-9 * # A-D, `w` for half a second's pause. With the capability `digitsOut: 'request'`. Throws
    *  PROVIDER_*, also if the call is over. */
   sendDigits?(

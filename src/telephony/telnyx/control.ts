@@ -82,6 +82,16 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
       dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
 
+    /** The caller's stream ends with our socket, once both are bridged. */
+    async join(credentials, { callId, legId }, signal) {
+      const stop = command(legId, 'streaming_stop', {}, 'stop-stream');
+      dataOf(await client.send(credentials, stop, signal), stop, z.unknown());
+      // Each is hung up when the other ends.
+      const body = { call_control_id: legId };
+      const wanted = { ...command(callId, 'bridge', body, 'join'), repeatable: false };
+      dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+
     async sendDigits(credentials, callId, digits, signal) {
       const wanted = {
         ...command(callId, 'send_dtmf', { digits }, 'send-digits'),

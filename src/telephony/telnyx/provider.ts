@@ -26,7 +26,7 @@ export function createTelnyxProvider(options: {
       webhookProof: 'full',
       digitsIn: true,
       answeringMachine: true,
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: TELNYX_CALL_S_MAX },
     },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { dialDocument } from '../twiml/documents.ts';
+import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
 import {
   answerOf,
   checkedCredentials,
@@ -66,6 +66,14 @@ export function createTwilioControl(rest: Rest): ProviderControl {
       const form = new URLSearchParams([['Twiml', dialDocument({ ...target, ringS })]]);
       const wanted = { action: 'transfer', path: callPath(callId), form, repeatable: false };
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+
+    async join(credentials, { callId, legId, name }, signal) {
+      const form = new URLSearchParams([['Twiml', conferenceDocument(name)]]);
+      for (const each of [legId, callId]) {
+        const wanted = { action: 'join', path: callPath(each), form, repeatable: false };
+        answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+      }
     },
 
     async getCall(credentials, callId, signal) {

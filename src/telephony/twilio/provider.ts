@@ -27,7 +27,7 @@ export function createTwilioProvider(options: {
       webhookProof: 'full',
       digitsIn: true,
       answeringMachine: true,
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: TWILIO_CALL_S_MAX },
     },

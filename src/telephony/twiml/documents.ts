@@ -38,6 +38,13 @@ export function xmlReply(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml; charset=utf-8', body };
 }
 
+/** Puts the call into the conference `name`, which ends with the first who leaves it, and with it the call. */
+export function conferenceDocument(name: string): string {
+  const attributes = 'startConferenceOnEnter="true" endConferenceOnExit="true" beep="false"';
+  const conference = `<Conference ${attributes}>${escapeXml(name)}</Conference>`;
+  return document(`<Dial>${conference}</Dial><Hangup/>`);
+}
+
 export interface DialTarget {
   /** `+` and digits, or a `sip:` URI. */
   to: string;

@@ -27,7 +27,7 @@ export function createVobizProvider(options: {
       webhookProof: 'url-only',
       digitsIn: false, // Not documented; a key that is signalled is taken too.
       answeringMachine: false, // Its result could not be confirmed.
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: VOBIZ_CALL_S_MAX },
     },

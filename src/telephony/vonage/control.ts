@@ -16,7 +16,7 @@ import {
   type VonageClient,
   type VonageRequest,
 } from './client.ts';
-import { dialDocument, isSip } from './ncco.ts';
+import { conversationDocument, dialDocument, isSip, type Ncco } from './ncco.ts';
 import { createVonageNumbers } from './numbers.ts';
 import { secondsOf, statusOf } from './statuses.ts';
 
@@ -83,9 +83,15 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       const callerId = target.callerId.replace(/^\+/, '');
       const ringS = within(target.ringS, RING_S_MAX);
       const ncco = dialDocument({ to, callerId, ringS, resultUrl: target.resultUrl });
-      const body = { action: 'transfer', destination: { type: 'ncco', ncco } };
-      const wanted = callsRequest('transfer', 'PUT', { callId, body, repeatable: false });
+      const wanted = redirection('transfer', callId, ncco);
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+    },
+
+    async join(credentials, { callId, legId, name }, signal) {
+      for (const each of [legId, callId]) {
+        const wanted = redirection('join', each, conversationDocument(name));
+        answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+      }
     },
 
     async sendDigits(credentials, callId, digits, signal) {
@@ -167,6 +173,11 @@ async function isOver(
 ): Promise<boolean> {
   const found = await readCall(client, credentials, callId, signal);
   return found === undefined || isTerminal(found.status);
+}
+
+function redirection(action: string, callId: string, ncco: Ncco): VonageRequest {
+  const body = { action: 'transfer', destination: { type: 'ncco', ncco } };
+  return callsRequest(action, 'PUT', { callId, body, repeatable: false });
 }
 
 function callsRequest(

@@ -38,6 +38,11 @@ export function dialDocument(target: {
   return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint], ...report }];
 }
 
+/** Puts the call into the conversation `name`, which ends with the first who leaves it. */
+export function conversationDocument(name: string): Ncco {
+  return [{ action: 'conversation', name, startOnEnter: true, endOnExit: true }];
+}
+
 export function isSip(address: string): boolean {
   return /^sips?:/i.test(address);
 }

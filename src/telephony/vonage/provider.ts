@@ -28,7 +28,7 @@ export function createVonageProvider(options: {
       digitsIn: true,
       // Detection in the audio costs nothing more, and needs no event that may be late.
       answeringMachine: false,
-      transfer: ['cold'],
+      transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: VONAGE_CALL_S_MAX },
     },

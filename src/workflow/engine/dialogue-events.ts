@@ -109,6 +109,7 @@ export type TransferFailure =
   | 'provider_error'
   | 'busy'
   | 'no_answer'
+  | 'answering_machine'
   | 'call_failed'
   | 'timeout'
   | 'execution_error'

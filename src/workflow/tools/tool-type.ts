@@ -35,8 +35,8 @@ export type ToolOutcome =
 export interface TransferSteps {
   /** Seconds for which the destination rings. */
   ringS: number;
-  /** Warm transfer: whether the agent speaks with the destination before the caller is connected. */
-  isWarm: boolean;
+  /** Whether it fails unless the agent can speak with the destination before the caller is connected (warm transfer). */
+  needsWarm: boolean;
   /** Whether a server returns the destination. */
   asksServer: boolean;
   /** The request to the server that returns the destination; undefined without one. Throws TOOL_URL,
@@ -60,6 +60,8 @@ export interface TransferAnnouncement {
   /** Time to press a key after the text. */
   decisionS: number;
   callerHears: 'music' | 'ringback';
+  /** Otherwise a provider that cannot announce a transfer connects both at once. */
+  isRequired: boolean;
 }
 
 /** A tool with its settings. */

@@ -85,6 +85,8 @@ const warm = z.object({
   /** Seconds to press a key after the message. */
   timeout: orElse(z.int().min(5).max(60), 15),
   caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
+  /** Over a provider that cannot do it: the transfer fails, or connects both at once. */
+  if_unsupported: orElse(z.enum(['fail', 'cold']), 'fail'),
 });
 
 const transferConfig = z
@@ -121,7 +123,7 @@ export const transferCallTool = defineTool({
     }),
     transfer: {
       ringS: settings.timeout,
-      isWarm: settings.warm !== null,
+      needsWarm: settings.warm?.if_unsupported === 'fail',
       asksServer: settings.destination_source === 'dynamic',
       waitMessage: { text: settings.resolver?.wait_message ?? '', recordingId: null },
       resolverRequest: (given, context) => resolverRequest(settings, given, context),
@@ -166,6 +168,7 @@ function announcementOf(
     refuseKey: warm.refuse_key,
     decisionS: warm.timeout,
     callerHears: warm.caller_hears,
+    isRequired: warm.if_unsupported === 'fail',
   };
 }
 

@@ -2,8 +2,11 @@
 // the run is closed. Source: contract §7.1.
 
 import { describe, expect, it } from 'vitest';
+import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
 import type { TransferOutcome } from '../../../src/model/call-event.ts';
-import { type CallHarness, PUBLIC_URL, signed, withCallHarness } from '../call-harness.ts';
+import { providersOf } from '../../../src/telephony/registry/registry.ts';
+import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { CALL, type CallHarness, PUBLIC_URL, signed, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { withTools } from '../session/tools-harness.ts';
 
@@ -95,6 +98,21 @@ describe('the result of a transfer', () => {
       result: { status: 'transfer_failed', reason, action: 'transfer_failed' },
     });
     expect(await outcomes(harness, run)).toEqual([outcome]);
+  });
+
+  it('ends the call of a caller whom the provider leaves on the line, if nobody takes it', async () => {
+    const { harness, run, transferId } = await transferred();
+    const twilio = createTwilioProvider({ clock: harness.clock });
+    const capabilities = { ...twilio.capabilities, closeEndsCall: false };
+    const providers = providersOf([{ ...twilio, capabilities }, harness.pbx]);
+    const callControl = createCallControl(withClosing({ ...harness.deps, providers }));
+    const varied = Object.assign(Object.create(harness) as CallHarness, { callControl });
+    await report(varied, transferId, ['ringing', 1]);
+    expect(harness.hangUps).toEqual([]);
+    await report(varied, transferId, ['no-answer', 2]);
+    await harness.until(() => harness.hangUps.length === 1);
+    expect(harness.hangUps[0]?.path).toContain(CALL);
+    expect(await outcomes(harness, run)).toEqual(['ringing', 'no-answer']);
   });
 
   it('without a valid signature is refused, for a run that exists and for one that does not', async () => {

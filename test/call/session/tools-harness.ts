@@ -8,6 +8,22 @@ export interface ToolSpec {
   definition: { type: string; config?: Record<string, unknown> };
 }
 
+/** Transfers the caller to another number; `warm` as in the tool's settings. */
+export function frontDesk(warm: object | null): ToolSpec {
+  return {
+    name: 'Front desk',
+    definition: {
+      type: 'transfer_call',
+      config: {
+        destination: '+14155550199',
+        timeout: 20,
+        parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
+        warm,
+      },
+    },
+  };
+}
+
 /** Its agent greets, and may use the tools. */
 export function withTools(harness: CallHarness, ...specs: ToolSpec[]): Promise<CallHarness> {
   return withToolsAnd(harness, {}, ...specs);

@@ -2,13 +2,16 @@
 // becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
 
 import { describe, expect, it } from 'vitest';
+import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
+import { providersOf } from '../../../src/telephony/registry/registry.ts';
+import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { farSession } from '../../fakes/call/far-session.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
 import { Stream } from '../stream.ts';
-import { withTools } from './tools-harness.ts';
+import { frontDesk, withTools } from './tools-harness.ts';
 
 const at = withCallHarness();
 const asks: Answer = { call: 'front_desk', given: { topic: 'a bill' } };
@@ -20,18 +23,7 @@ async function prepare(warm: object | null): Promise<{ harness: CallHarness; llm
   const llm = new ScriptedModel(harness.clock);
   llm.answers = [asks, sorry];
   harness.speech.llm = llm;
-  await withTools(harness, {
-    name: 'Front desk',
-    definition: {
-      type: 'transfer_call',
-      config: {
-        destination: '+14155550199',
-        timeout: 20,
-        parameters: [{ name: 'topic', type: 'string', description: 'What about' }],
-        warm,
-      },
-    },
-  });
+  await withTools(harness, frontDesk(warm));
   return { harness, llm };
 }
 
@@ -163,9 +155,19 @@ describe('a transfer that is announced to the colleague', () => {
   });
 });
 
+/** Calls over Twilio as if it could not join them. */
+function withoutWarm(harness: CallHarness): void {
+  const twilio = createTwilioProvider({ clock: harness.clock });
+  const capabilities = { ...twilio.capabilities, transfer: ['cold'] as const };
+  const providers = providersOf([{ ...twilio, capabilities }, harness.pbx]);
+  const callControl = createCallControl(withClosing({ ...harness.deps, providers }));
+  Object.assign(harness, { callControl });
+}
+
 describe('at a provider without announcements before a transfer', () => {
   it('the run says so from its beginning, and the transfer fails', async () => {
     const { harness, llm } = await prepare({ message: 'A call.' });
+    withoutWarm(harness);
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);
     const faults = await harness.bodies(run, 'fault');
@@ -183,8 +185,12 @@ describe('at a provider without announcements before a transfer', () => {
     expect(stream.open).toBe(true);
   });
 
-  it('other transfers go on as ever', async () => {
-    const { harness } = await prepare(null);
+  it.each([
+    ['without an announcement', null],
+    ['that need none', { message: 'A call.', if_unsupported: 'cold' }],
+  ])('transfers %s connect both at once', async (_, warm) => {
+    const { harness } = await prepare(warm);
+    withoutWarm(harness);
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);
     await harness.says(stream, 'please');

@@ -19,6 +19,7 @@ import { Stream } from '../stream.ts';
 const TEXT = 'Ana calls about her bill.';
 const TEXT_MS = TEXT.length * 60;
 const BY_KEY: TransferAnnouncement = {
+  isRequired: true,
   text: TEXT,
   accept: 'key',
   refuseKey: '*',

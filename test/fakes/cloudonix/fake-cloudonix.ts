@@ -113,6 +113,7 @@ class Fake extends FakeProvider<FakeSession> implements FakeCloudonix {
       mischief: this.mischief,
       sayMsPerCharacter: sayMsPerCharacter ?? 60,
     });
+    call.conferences = this.conferences;
     this.domain.sessions.set(call.id, call);
     return call;
   }

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { accountState, answerHeaders } from './account-state.ts';
+import { Conferences } from './conferences.ts';
 import type { HostedCall } from './hosted-call.ts';
 import type { HostedFakeOptions, Mischief } from './hosted-fake.ts';
 
@@ -35,6 +36,7 @@ export interface FakeProviderOptions
 
 export abstract class FakeProvider<C extends HostedCall> {
   readonly state = accountState();
+  protected readonly conferences = new Conferences();
   protected readonly clock: Clock;
   /** Where a public URL is really reached. */
   protected readonly reach: (url: string) => string;

@@ -3,6 +3,7 @@
 
 import type { CallStatus } from '../../../src/model/provider.ts';
 import type { Clock } from '../../../src/std/clock.ts';
+import { Conferences } from './conferences.ts';
 import { type LineEnd, MediaLine, type StreamWire } from './media-line.ts';
 import { Mouth, Timeline, type Wanted } from './timeline.ts';
 
@@ -45,6 +46,8 @@ export class HostedCall {
   readonly events: FakeCallEvent[] = [];
   /** Settles with the last status. */
   readonly ended: Promise<FakeStatus>;
+  /** Where it is joined with others of its provider. */
+  conferences = new Conferences();
   /** What machine detection will say of who answered, if it is asked. */
   answeredBy = 'human';
   /** Settles when the person decides about the ringing telephone. */

@@ -126,6 +126,9 @@ export class FakeXmlCall extends DocumentCall<Verb> {
         await this.dialOut(verb);
         if (verb.resultUrl !== null) this.#reportDestination(verb.resultUrl);
         break;
+      case 'Conference':
+        await this.conferences.enter(verb.name, this);
+        break;
       case 'Stream':
         await this.#connect(verb.url, verb.keepsCallAlive);
         break;

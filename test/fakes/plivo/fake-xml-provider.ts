@@ -103,6 +103,7 @@ class Fake extends FakeProvider<XmlCall> implements FakeXmlProvider {
       id: randomUUID(),
       mischief: this.mischief,
     });
+    call.conferences = this.conferences;
     this.account.calls.set(call.id, call);
     return call;
   }

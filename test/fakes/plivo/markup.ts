@@ -12,6 +12,7 @@ export type Verb =
       ringS: number;
       resultUrl: string | null;
     }
+  | { verb: 'Conference'; name: string }
   | { verb: 'Stream'; url: string; keepsCallAlive: boolean };
 
 /** The verbs of a document, in order. Throws on XML that is not well-formed, and on what the fake does not know. */
@@ -36,6 +37,9 @@ function readVerb(element: Element): Verb {
         ringS: Number(attributes['timeout'] ?? 120),
         resultUrl: attributes['action'] ?? null,
       };
+    case 'Conference':
+      if (attributes['endConferenceOnExit'] !== 'true') throw new Error('nobody would leave');
+      return { verb: 'Conference', name: text.trim() };
     case 'Stream':
       return readStream(element);
     default:

@@ -111,6 +111,7 @@ class Fake extends FakeProvider<TelnyxCall> implements FakeTelnyx {
       clock: this.clock,
       webhooks: { privateKey, reach: this.reach, mischief: this.mischief },
     });
+    call.conferences = this.conferences;
     this.account.calls.set(call.id, call);
     return call;
   }

@@ -83,6 +83,8 @@ const commands = {
     webhook_url_method: z.literal('POST').optional(),
     ...common,
   }),
+  streaming_stop: z.strictObject({ ...common }),
+  bridge: z.strictObject({ call_control_id: z.string(), ...common }),
   send_dtmf: z.strictObject({ digits: z.string().regex(/^[0-9A-D*#wW]+$/), ...common }),
 };
 type CommandName = keyof typeof commands;
@@ -130,7 +132,7 @@ export function answerRest(account: Account, request: RestRequest): RestAnswer {
     case 'GET calls/':
       return readCall(account.calls.get(id ?? ''));
     case 'POST calls/actions':
-      return command(account.calls.get(id ?? ''), name ?? '', body);
+      return command(account, account.calls.get(id ?? ''), { name: name ?? '', sent: body });
     case 'GET connections/active_calls':
       return activeCalls(account, id ?? '');
     case 'GET call_control_applications':
@@ -192,7 +194,11 @@ function activeCalls({ calls }: Account, connectionId: string): RestAnswer {
   return { status: 200, body: { data: up.map(callBody), meta: {} } };
 }
 
-function command(call: TelnyxCall | undefined, name: string, sent: unknown): RestAnswer {
+function command(
+  account: Account,
+  call: TelnyxCall | undefined,
+  { name, sent }: { name: string; sent: unknown },
+): RestAnswer {
   if (call === undefined) return NOT_FOUND;
   if (call.isOver) {
     return fault(422, '90018', 'Call has already ended', 'This call is no longer active');
@@ -206,9 +212,27 @@ function command(call: TelnyxCall | undefined, name: string, sent: unknown): Res
   const { command_id: commandId } = read.data;
   const ok = { status: 200, body: { data: { result: 'ok' } } };
   if (commandId !== undefined && call.commands.has(commandId)) return ok;
-  const refusal = obey(call, name as CommandName, read.data);
+  const refusal =
+    name === 'bridge'
+      ? bridge(account, call, read.data)
+      : obey(call, name as CommandName, read.data);
   if (refusal === undefined && commandId !== undefined) call.commands.add(commandId);
   return refusal ?? ok;
+}
+
+/** Undefined if it is carried out. Both streams go on, unless they were stopped. */
+function bridge(
+  { calls }: Account,
+  call: TelnyxCall,
+  body: Record<string, unknown>,
+): RestAnswer | undefined {
+  const other = calls.get(String(body['call_control_id']));
+  if (other?.status !== 'in-progress' || call.status !== 'in-progress') return notAnswerable();
+  const isStopped = other.events.some(({ detail }) => detail['name'] === 'streaming_stop');
+  if (!isStopped) call.tell('protocol-fault', { message: 'a bridge to a call that streams' });
+  void call.conferences.enter(call.id, call);
+  void call.conferences.enter(call.id, other);
+  return undefined;
 }
 
 /** Undefined if it is carried out. */
@@ -242,6 +266,11 @@ function obey(
       call.webhookUrl = String(body['webhook_url'] ?? call.webhookUrl);
       call.notify('call.answered', { call_control_id: `v3:b-${call.id}`, to: body['to'] });
       return undefined;
+    case 'streaming_stop':
+      call.leaveMedia();
+      return undefined;
+    case 'bridge':
+      return notAnswerable();
     case 'send_dtmf':
       call.tell('digits-out', { digits: body['digits'] });
       return undefined;

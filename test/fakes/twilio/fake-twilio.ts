@@ -121,6 +121,7 @@ class Fake extends FakeProvider<FakeCall> implements FakeTwilio {
       mischief: this.mischief,
       sayMsPerCharacter: this.#options.sayMsPerCharacter ?? 60,
     });
+    call.conferences = this.conferences;
     this.#account.calls.set(call.sid, call);
     return call;
   }

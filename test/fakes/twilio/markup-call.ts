@@ -37,6 +37,9 @@ export abstract class MarkupCall extends DocumentCall<Verb> {
         if (verb.resultUrl !== null) this.reportDestination(verb.resultUrl);
         await this.dialOut(verb);
         break;
+      case 'Conference':
+        await this.conferences.enter(verb.name, this);
+        break;
       case 'Stream':
         await this.connectStream(verb.url, verb.parameters);
         break;

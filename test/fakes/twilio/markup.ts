@@ -14,6 +14,7 @@ export type Verb =
       ringS: number;
       resultUrl: string | null;
     }
+  | { verb: 'Conference'; name: string }
   | { verb: 'Stream'; url: string; parameters: Record<string, string> };
 
 /** The verbs of a document, in order. Throws on XML that is not well-formed, and on verbs that this
@@ -45,6 +46,11 @@ function readVerb(element: Element): Verb {
 }
 
 function readDial({ attributes, children, text }: Element): Verb {
+  const [noun] = children;
+  if (noun?.name === 'Conference') {
+    if (noun.attributes['endConferenceOnExit'] !== 'true') throw new Error('nobody would leave');
+    return { verb: 'Conference', name: noun.text.trim() };
+  }
   return {
     verb: 'Dial',
     to: (children[0]?.text ?? text).trim(),

@@ -40,6 +40,12 @@ const document = z.array(
   z.discriminatedUnion('action', [
     z.strictObject({ action: z.literal('talk'), text: z.string().max(1_500) }),
     z.strictObject({
+      action: z.literal('conversation'),
+      name: z.string().min(1),
+      startOnEnter: z.boolean().optional(),
+      endOnExit: z.literal(true),
+    }),
+    z.strictObject({
       action: z.literal('connect'),
       from: z.string().regex(/^\d+$/).optional(),
       limit: z.int().min(1).max(7_200).optional(),
@@ -124,6 +130,7 @@ export class VonageCall extends DocumentCall<Action> {
   protected override async perform(action: Action): Promise<void> {
     this.become('in-progress');
     if (action.action === 'connect') await this.#connect(action);
+    else if (action.action === 'conversation') await this.conferences.enter(action.name, this);
     else await this.speak(action.text, TALK_MS_PER_CHARACTER);
   }
 

@@ -104,6 +104,7 @@ class Fake extends FakeProvider<VonageCall> implements FakeVonage {
       reach: this.reach,
       mischief: this.mischief,
     });
+    made.conferences = this.conferences;
     this.#account.calls.set(made.id, made);
     return made;
   }

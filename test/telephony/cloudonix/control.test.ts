@@ -120,6 +120,16 @@ describe('a call over Cloudonix', () => {
     );
   });
 
+  it('is joined with another in a conference', async () => {
+    server.answer = { status: 200, body: {} };
+    const legId = 'b'.repeat(TOKEN.length);
+    const calls = { callId: TOKEN, legId, name: '1-w2', documentUrl: '' };
+    await control().join?.(credentials(), calls, signal);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+    expect(server.asked.map(({ path }) => path.split('/').at(-2))).toEqual([legId, TOKEN]);
+    expect(JSON.parse(server.asked[1]?.body ?? '').cxml).toContain('>1-w2</Conference>');
+  });
+
   it('is not redirected to what cannot be dialled', async () => {
     const target = { to: 'reception', callerId: '+14155550100', ringS: 20 };
     const transfer = control().transfer(credentials(), TOKEN, target, signal);

@@ -138,6 +138,17 @@ describe('a call at Plivo', () => {
     expect(lastBody()).toEqual({ legs: 'aleg', aleg_url: url, aleg_method: 'POST' });
   });
 
+  it('is joined with another in a conference, whose document Plivo fetches', async () => {
+    server.answer = { status: 202, body: { message: 'call transferred' } };
+    const documentUrl = `${base}/plivo/transfer/1`;
+    const calls = { callId: CALL, legId: 'leg', name: '1-w2', documentUrl };
+    await control.join?.(credentials(), calls, signal);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+    expect(server.asked.map(({ path }) => path.split('/').at(-2))).toEqual(['leg', CALL]);
+    const url = `${documentUrl}?conference=1-w2`;
+    expect(lastBody()).toEqual({ legs: 'aleg', aleg_url: url, aleg_method: 'POST' });
+  });
+
   it('is not redirected to what Plivo cannot dial', async () => {
     const target = { to: 'extension', callerId: '', ringS: 20, documentUrl: `${base}/x` };
     const transferring = control.transfer(credentials(), CALL, target, signal);

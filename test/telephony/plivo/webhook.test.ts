@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { plivoWebhook } from '../../../src/telephony/plivo/webhook.ts';
-import { transferUrl } from '../../../src/telephony/plivo-xml/documents.ts';
+import { conferenceUrl, transferUrl } from '../../../src/telephony/plivo-xml/documents.ts';
 import { readDocument } from '../../fakes/plivo/markup.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
@@ -212,11 +212,26 @@ describe("the gateway's reply to Plivo", () => {
     });
   });
 
-  it.each(['', '?target=', '?target=e30', '?target=WyIxIiwiIiwxXQ', '?target=%00', '?other=1'])(
-    'is no document for %j',
-    (query) => {
-      const request = formPost(`https://gw.example.com/transfer/1${query}`, inbound);
-      expect(plivoWebhook.transferDocument?.(request)).toBeUndefined();
-    },
-  );
+  it('is the document of a conference, as the URL says it', () => {
+    const wanted = conferenceUrl(
+      'https://gw.example.com/api/v1/telephony/plivo/transfer/1',
+      '1-w2',
+    );
+    const body = plivoWebhook.transferDocument?.(formPost(wanted, inbound))?.body ?? '';
+    expect(readDocument(body)[0]).toEqual({ verb: 'Conference', name: '1-w2' });
+  });
+
+  it.each([
+    '?conference=',
+    '?conference=a%3Cb',
+    '',
+    '?target=',
+    '?target=e30',
+    '?target=WyIxIiwiIiwxXQ',
+    '?target=%00',
+    '?other=1',
+  ])('is no document for %j', (query) => {
+    const request = formPost(`https://gw.example.com/transfer/1${query}`, inbound);
+    expect(plivoWebhook.transferDocument?.(request)).toBeUndefined();
+  });
 });

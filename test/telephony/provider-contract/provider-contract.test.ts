@@ -274,6 +274,47 @@ describe.each(hostedRows)('$name', (row) => {
       },
     );
 
+    it.runIf(control.join !== undefined)(
+      'is joined with the destination of its transfer, which talks with us before',
+      async () => {
+        const { call, callId } = await dialled();
+        const { transferUrl: documentUrl, legUrls } = gateway.urls('1');
+        const arrived = gateway.nextLine();
+        const dial = dialRequest({ runId: legUrls.id, to: address(THIRD), ...legUrls });
+        const { callId: legId } = await control.dial(gateway.credentials, dial, signal);
+        const line = await arrived;
+        const leg = fake.calls.at(-1);
+        line.play(tone(200));
+        await leg?.waitForSpeech({ fromMs: 0 });
+        const reported = (): boolean =>
+          gateway.events.some((each, i) => {
+            const { url } = gateway.requests[i] ?? { url: '' };
+            const isOfLeg = url.includes(legUrls.id) && 'callId' in each && each.callId === legId;
+            return isOfLeg && each.kind === 'status' && each.status === 'in-progress';
+          });
+        await gateway.until(reported);
+        const calls = { callId, legId, name: legUrls.id, documentUrl };
+        await control.join?.(gateway.credentials, calls, signal);
+        const { detail } = await call.waitFor('joined');
+        expect(detail).toMatchObject({ with: leg?.id });
+        await gateway.until(() => line.closed === 'ended');
+        leg?.hangUp();
+        expect(await call.ended).toBe('completed');
+        expect([call.faults, leg?.faults, gateway.refused]).toEqual([[], [], 0]);
+      },
+    );
+
+    it.runIf(control.join !== undefined)('is not joined with a call that is gone', async () => {
+      const { call, callId, line } = await dialled();
+      const { transferUrl: documentUrl } = gateway.urls('1');
+      const calls = { callId, legId: row.dialled.callId, name: '1-w1', documentUrl };
+      await expect(control.join?.(gateway.credentials, calls, signal)).rejects.toMatchObject({
+        code: expect.stringMatching(/^PROVIDER_/),
+      });
+      line.play(tone(200));
+      await call.waitForSpeech({ fromMs: 0 });
+    });
+
     it('can be looked up, also when it is over; an unknown one is none', async () => {
       const { call, callId } = await dialled();
       const up = await control.getCall(gateway.credentials, callId, signal);

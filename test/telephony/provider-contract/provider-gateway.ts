@@ -134,10 +134,15 @@ export class ProviderGateway {
     answeredByUrl: string;
     transferUrl: string;
     resultUrl: string;
+    /** Of the destination of a warm transfer. */
+    legUrls: { id: string; answerUrl: string; statusUrl: string; answeredByUrl: string };
   } {
     const { routes } = this.provider.webhook;
     const base = `${this.base}/api/v1/telephony/${this.provider.name}`;
+    const id = `${run}-w${'0'.repeat(32)}`;
+    const statusUrl = `${this.base}/api/v1/telephony/${routes.transferResult}/${id}`;
     return {
+      legUrls: { id, answerUrl: `${base}/answer/${id}`, statusUrl, answeredByUrl: statusUrl },
       answerUrl: `${base}/answer/${run}`,
       statusUrl: `${base}/${routes.status}/${run}`,
       answeredByUrl: `${base}/${routes.answeredBy}/${run}`,
@@ -191,7 +196,10 @@ export class ProviderGateway {
     const isAnswer = asked.url.includes('/answer/');
     const isAnswered = event.kind === 'status' && event.status === 'in-progress';
     const isCommand = capabilities.answerStyle === 'command';
-    if ('callId' in event && (isAnswer || (isCommand && isAnswered && asked.url.endsWith('/1')))) {
+    if (
+      'callId' in event &&
+      (isAnswer || (isCommand && isAnswered && /\/1(?:-w0+)?$/.test(asked.url)))
+    ) {
       return this.#connect(event.callId, 'outbound');
     }
     return webhook.transferDocument?.(asked) ?? webhook.acknowledge();

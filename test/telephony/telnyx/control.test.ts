@@ -156,6 +156,23 @@ describe('requests during a call over Telnyx', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  it('have the events of a transfer sent to where its result is wanted', async () => {
+    const resultUrl = 'https://gw.example.com/api/v1/telephony/telnyx/transfer-result/1-c2';
+    const target = { to: '+14155550102', callerId: '+14155550100', ringS: 20, resultUrl };
+    await control.transfer(credentials(), CALL, target, signal);
+    expect(lastBody()).toMatchObject({ webhook_url: resultUrl, webhook_url_method: 'POST' });
+  });
+
+  it('bridge two calls, after the stream of the second was stopped', async () => {
+    const calls = { callId: CALL, legId: 'v3:leg', name: '1-w2', documentUrl: '' };
+    await control.join?.(credentials(), calls, signal);
+    expect(server.asked.map(({ path }) => decodeURIComponent(path))).toEqual([
+      expect.stringContaining('/calls/v3:leg/actions/streaming_stop'),
+      expect.stringContaining(`/calls/${CALL}/actions/bridge`),
+    ]);
+    expect(lastBody()).toEqual({ call_control_id: 'v3:leg' });
+  });
+
   it('fail if the call is over', async () => {
     server.answer = ENDED;
     const pressing = control.sendDigits?.(credentials(), CALL, '1', signal);

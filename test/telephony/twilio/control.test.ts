@@ -211,6 +211,40 @@ describe('a call at Twilio', () => {
     );
   });
 
+  it('asks for reports of the new leg, where the result is wanted', async () => {
+    server.answer = { status: 200, body: { sid: CALL } };
+    const resultUrl = 'https://gw.example.com/api/v1/telephony/transfer-result/1-c2';
+    const target = { to: '+14155550102', callerId: '+14155550100', ringS: 30, resultUrl };
+    await control().transfer(credentials(), CALL, target, signal);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+    expect(lastForm().get('Twiml')).toContain(
+      `<Number statusCallback="${resultUrl}" statusCallbackEvent="ringing answered completed">`,
+    );
+  });
+
+  it('is joined with another in a conference: the other first, which ends with either', async () => {
+    server.answer = { status: 200, body: { sid: CALL } };
+    const legId = `CA${'2'.repeat(32)}`;
+    const calls = { callId: CALL, legId, name: '1-w2', documentUrl: '' };
+    await control().join?.(credentials(), calls, signal);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+    expect(server.asked.map(({ path }) => path.split('/').at(-1))).toEqual([
+      `${legId}.json`,
+      `${CALL}.json`,
+    ]);
+    expect(lastForm().get('Twiml')).toBe(
+      '<?xml version="1.0" encoding="UTF-8"?><Response><Dial><Conference startConferenceOnEnter="true" endConferenceOnExit="true" beep="false">1-w2</Conference></Dial><Hangup/></Response>',
+    );
+  });
+
+  it('stays as it is if the other is gone', async () => {
+    server.answer = { status: 400, body: { code: 21_220 } };
+    const calls = { callId: CALL, legId: `CA${'2'.repeat(32)}`, name: '1-w2', documentUrl: '' };
+    const joining = control().join?.(credentials(), calls, signal);
+    await expect(joining).rejects.toThrow(code('PROVIDER_REFUSED'));
+    expect(server.asked).toHaveLength(1);
+  });
+
   it('cannot be handed over once it has ended', async () => {
     server.answer = { status: 400, body: { code: 21_220 } };
     const target = { to: '+14155550102', callerId: '+14155550100', ringS: 30 };

@@ -138,6 +138,31 @@ describe('a call over Vonage', () => {
     await expect(wrong).rejects.toEqual(code('PROVIDER_DESTINATION'));
   });
 
+  it('has the events of a transfer sent to where its result is wanted', async () => {
+    const resultUrl = 'https://gw.example.com/api/v1/telephony/vonage/transfer-result/1-c2';
+    const target = { to: '+14155550102', callerId: '+14155550100', ringS: 20, resultUrl };
+    await control.transfer(credentials(), CALL, target, signal);
+    const { ncco } = lastBody().destination;
+    expect(nccoFaults(ncco)).toEqual([]);
+    expect(ncco[0]).toMatchObject({ eventUrl: [resultUrl], eventMethod: 'POST' });
+  });
+
+  it('is joined with another in a conversation that ends with either', async () => {
+    const legId = 'aaaaaaaa-bbbb-cccc-dddd-0123456789ab';
+    const calls = { callId: CALL, legId, name: '1-w2', documentUrl: '' };
+    await control.join?.(credentials(), calls, signal);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+    expect(server.asked.map(({ path }) => path)).toEqual([
+      `/v1/calls/${legId}`,
+      `/v1/calls/${CALL}`,
+    ]);
+    const { ncco } = lastBody().destination;
+    expect(nccoFaults(ncco)).toEqual([]);
+    expect(ncco).toEqual([
+      { action: 'conversation', name: '1-w2', startOnEnter: true, endOnExit: true },
+    ]);
+  });
+
   it('is sent keys, with Vonage’s sign for a pause', async () => {
     await control.sendDigits?.(credentials(), CALL, '1w2#', signal);
     expect(last()).toMatchObject({ method: 'PUT', path: `/v1/calls/${CALL}/dtmf` });

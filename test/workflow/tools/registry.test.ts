@@ -109,6 +109,7 @@ describe('the definition of a transfer', () => {
         refuse_key: '*',
         timeout: 15,
         caller_hears: 'music',
+        if_unsupported: 'fail',
       },
     });
   });

@@ -49,6 +49,7 @@ describe('what the destination hears first', () => {
       refuseKey: '*',
       decisionS: 20,
       callerHears: 'ringback',
+      isRequired: true,
     });
   });
 

@@ -1,0 +1,215 @@
+// A warm transfer at a provider that joins calls but does not carry the transfer out: the gateway dials the destination,
+// speaks with it over a media socket of its own, and then has the provider join it with the caller, who hears a tone
+// meanwhile. Whatever fails before brings the caller back to the agent.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { TransferOutcome } from '../../model/call-event.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { MediaSession } from '../../telephony/provider/media-session.ts';
+import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
+import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
+import type { CallPlan } from '../setup/call-plan.ts';
+
+/** A provider opens the media of a call that was answered within two or three seconds. */
+const MEDIA_MS_MAX = 10_000;
+/** Both calls are redirected within a second or two. */
+const JOIN_MS_MAX = 10_000;
+/** Of the destination's call, and with it of the conversation that follows: four hours, which all providers allow
+ *  except those whose calls are shorter. */
+const CALL_S_MAX = 14_400;
+
+export type TransferPlan = Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
+
+/** The destination's call, as its provider reports it. */
+export interface TransferLegListener {
+  onProgress(outcome: TransferOutcome, providerStatus: string): void;
+  onMedia(media: MediaSession): void;
+}
+
+/** The addresses of one transfer, from its dial to its end. */
+export interface OpenTransferLeg {
+  readonly id: string;
+  readonly answerUrl: string;
+  readonly resultUrl: string;
+  readonly documentUrl: string;
+  /** The provider's id of the destination's call, once it is known. */
+  callId: string | undefined;
+  /** Nothing is delivered from here on. */
+  close(): void;
+}
+
+export interface TransferLegs {
+  open(plan: TransferPlan, listener: TransferLegListener): OpenTransferLeg;
+}
+
+export interface LegTransferDeps {
+  plan: TransferPlan;
+  legs: TransferLegs;
+  hangUps: ProviderHangUp;
+  /** Aborted when the caller has hung up. */
+  callerGone: AbortSignal;
+  /** What the caller hears until `null`; nothing is recognised meanwhile. */
+  onWait(sound: WarmTransfer['callerHears'] | null): void;
+  /** The two are joined. */
+  onJoined(leg: OpenTransferLeg): void;
+  clock: Clock;
+  log: Log;
+}
+
+export interface LegTransfer {
+  /** The caller's call. */
+  callId: string;
+  /** In the provider's format. */
+  to: string;
+  from: string;
+  ringS: number;
+  warm: WarmTransfer;
+}
+
+/** Settles when both are joined. Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_MACHINE, TRANSFER_DECLINED,
+ *  TRANSFER_FAILED, PROVIDER_*, and the signal's reason. */
+export async function transferByLeg(
+  deps: LegTransferDeps,
+  wanted: LegTransfer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { plan, legs, callerGone, clock } = deps;
+  const destination = new Destination(clock);
+  const leg = legs.open(plan, destination);
+  const ends = [destination.gone, callerGone, signal];
+  const either = AbortSignal.any(ends);
+  let isJoined = false;
+  deps.onWait(wanted.warm.callerHears);
+  try {
+    await dial(plan, leg, wanted);
+    either.throwIfAborted();
+    await wanted.warm.consult(await destination.media(either), either);
+    either.throwIfAborted();
+    await join(deps, leg, wanted.callId);
+    isJoined = true;
+    deps.onJoined(leg);
+  } catch (error) {
+    // The error of an aborted request has less information.
+    throw ends.find(({ aborted }) => aborted)?.reason ?? error;
+  } finally {
+    if (!isJoined) abandon(deps, leg);
+    destination.close();
+    leg.close();
+  }
+}
+
+/** Not aborted: a dial that was sent has an id, by which it is hung up. */
+async function dial(
+  { run, provider, configuration }: TransferPlan,
+  leg: OpenTransferLeg,
+  { to, from, ringS }: LegTransfer,
+): Promise<void> {
+  const { resultUrl, answerUrl, id: runId } = leg;
+  const callS = Math.min(CALL_S_MAX, provider.capabilities.callS.max);
+  const request = {
+    ...{ runId, from, to, answerUrl, ringS, callS },
+    statusUrl: resultUrl,
+    answeredByUrl: resultUrl,
+  };
+  const { signal } = new AbortController();
+  const { callId } = await provider.control.dial(configuration.credentials, request, signal);
+  leg.callId = callId;
+  if (callId === run.providerCallId) throw new GatewayError('TRANSFER_FAILED', { reason: 'loop' });
+}
+
+async function join(
+  { plan, clock }: LegTransferDeps,
+  { callId: legId, id: name, documentUrl }: OpenTransferLeg,
+  callId: string,
+): Promise<void> {
+  const { provider, configuration } = plan;
+  if (legId === undefined) throw new GatewayError('TRANSFER_FAILED', { reason: 'no call' });
+  const deadline = deadlineSignal(clock, JOIN_MS_MAX, 'join two calls');
+  try {
+    const calls = { callId, legId, name, documentUrl };
+    await provider.control.join?.(configuration.credentials, calls, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}
+
+function abandon({ plan, hangUps, onWait }: LegTransferDeps, { callId }: OpenTransferLeg): void {
+  onWait(null);
+  if (callId !== undefined) void hangUps.attempt(plan, callId, plan.run.id);
+}
+
+class Destination implements TransferLegListener {
+  readonly #clock: Clock;
+  readonly #gone = new AbortController();
+  #isAnswered = false;
+  #media: MediaSession | undefined;
+  #onMedia: (media: MediaSession) => void = () => undefined;
+  #cancelWait: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Aborted with the reason. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  onProgress(outcome: TransferOutcome, providerStatus: string): void {
+    if (outcome === 'answered') this.#answered();
+    const error = this.#errorOf(outcome, providerStatus);
+    if (error !== undefined) this.#gone.abort(error);
+  }
+
+  onMedia(media: MediaSession): void {
+    this.#answered();
+    this.#cancelWait();
+    this.#media = media;
+    this.#onMedia(media);
+  }
+
+  /** Its media, once it has answered. Throws the reason of `signal`. */
+  media(signal: AbortSignal): Promise<MediaSession> {
+    if (this.#media !== undefined) return Promise.resolve(this.#media);
+    return new Promise((resolve, reject) => {
+      this.#onMedia = resolve;
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  }
+
+  close(): void {
+    this.#cancelWait();
+    this.#media?.close('over');
+  }
+
+  #answered(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    const timer = this.#clock.after(MEDIA_MS_MAX, () => {
+      this.#gone.abort(new GatewayError('TRANSFER_FAILED', { reason: 'no audio' }));
+    });
+    this.#cancelWait = () => timer.cancel();
+  }
+
+  #errorOf(outcome: TransferOutcome, providerStatus: string): GatewayError | undefined {
+    switch (outcome) {
+      case 'busy':
+        return new GatewayError('TRANSFER_BUSY');
+      case 'no-answer':
+      case 'canceled':
+        return new GatewayError('TRANSFER_NO_ANSWER');
+      case 'answering-machine':
+        return new GatewayError('TRANSFER_MACHINE');
+      case 'failed':
+        return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
+      case 'completed':
+        return this.#isAnswered
+          ? new GatewayError('TRANSFER_DECLINED', { reason: 'they hung up' })
+          : new GatewayError('TRANSFER_NO_ANSWER');
+      default:
+        return undefined;
+    }
+  }
+}
