@@ -257,6 +257,28 @@ const table = [
       'std',
     ],
   ],
+  // Calls of the doctor: no run, no agent of a user. pipeline/receive: keys in the audio.
+  [
+    'call/examination',
+    [
+      'call',
+      'call/setup',
+      'call/connect',
+      'call/outbound',
+      'telephony/doctor',
+      'telephony/provider',
+      'pipeline/receive',
+      'audio',
+      'audio/resample',
+      'audio/tones',
+      'codec',
+      'transport',
+      'transport/websocket',
+      'store',
+      'model',
+      'std',
+    ],
+  ],
   [
     'call/inbound',
     [
@@ -420,6 +442,7 @@ const table = [
       'api/http',
       'egress',
       'call/outbound',
+      'call/examination',
       'telephony/doctor',
       'telephony/provider',
       'telephony/registry',

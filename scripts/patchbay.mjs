@@ -11,12 +11,19 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
 const { runCli } = await import(pathToFileURL(join(root, 'dist/cli/cli.js')).href);
+const interrupt = new AbortController();
+// Only a command that holds a call ends it first; a second Ctrl-C ends the command at once.
+if (process.argv.some((word) => /^--call(=|$)/.test(word)))
+  process.once('SIGINT', () => interrupt.abort());
+// Waiting between two requests keeps no process alive by itself.
+const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   error: (text) => process.stderr.write(text),
   confirm: process.stdin.isTTY ? confirm : undefined,
-});
+  interrupted: interrupt.signal,
+}).finally(() => clearInterval(alive));
 
 async function confirm(question) {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

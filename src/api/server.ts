@@ -61,6 +61,10 @@ import { agentStartRoutes } from './runs/start-call-routes.ts';
 import { runStartRoutes } from './runs/test-call-routes.ts';
 import type { ConfigurationDeps } from './telephony/configuration-addresses.ts';
 import { telephonyConfigurationRoutes } from './telephony/configuration-routes.ts';
+import {
+  type ExaminationCallDeps,
+  examinationCallRoutes,
+} from './telephony/examination-call-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
@@ -90,6 +94,7 @@ export interface ServerDeps
     ConfigurationDeps,
     ModelConfigurationDeps,
     RecordingDeps,
+    ExaminationCallDeps,
     AgentWritingDeps {
   /** How many requests are worked on at once. Default: ROOMS. */
   rooms?: Partial<typeof ROOMS> | undefined;
@@ -231,6 +236,7 @@ function guardedRoutes(deps: ServerDeps) {
     telephonyConfigurationRoutes(api, deps);
     legacyConfigurationRoutes(api, deps);
     telephonyExaminationRoute(api, deps);
+    examinationCallRoutes(api, deps);
     telephonyRoutingRoute(api, deps);
     trunkRoutes(api, deps);
     phoneNumberRoutes(api, deps);

@@ -20,8 +20,10 @@ import { WorkerRouter } from '../cluster/worker-router.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
+import type { SpeechServiceNames } from '../model/speech-services/services.ts';
 import { isListenHandle, type ListenHandle, listenOn } from '../runtime/listen-handle.ts';
 import { LanguageModels } from '../speech/language-models.ts';
+import type { LanguageModel } from '../speech/llm/llm.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import { systemRandom as random } from '../std/random.ts';
@@ -30,6 +32,7 @@ import { createProviders } from '../telephony/registry/registry.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, textChatsOf, withClosing } from './call-parts.ts';
+import { openExaminations } from './examinations.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
@@ -53,11 +56,8 @@ export async function startApiProcess(
   const deps = openDeps(config, store, log);
   const { providers, llm, events, egress } = deps;
   const pbx = providers.pbx.map(({ name }) => name);
-  const jobs = new BackgroundJobs(
-    config,
-    { ...deps, ...deps.http },
-    new CampaignRouter(campaignPlanDeps(deps), workers, pbx),
-  );
+  const campaigns = new CampaignRouter(campaignPlanDeps(deps), workers, pbx);
+  const jobs = new BackgroundJobs(config, { ...deps, ...deps.http }, campaigns);
   deps.closing.onCompleted = () => jobs.noteCompleted();
   link.onNotification('completed', () => jobs.noteCompleted());
   await jobs.recover();
@@ -70,6 +70,8 @@ export async function startApiProcess(
   textChats.start();
   const readiness = readinessOf(store, workers);
   link.onNotification('leaving', () => readiness.drain());
+  const callService = new WorkerRouter({ store, providers, workers });
+  const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
   const api = await buildApi(
     config,
     {
@@ -79,7 +81,7 @@ export async function startApiProcess(
       models: deps.models,
       egress,
       live: events.live,
-      callService: new WorkerRouter({ store, providers, workers }),
+      ...examinations.services,
       notReady: () => readiness.reasons,
       figures: () =>
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
@@ -88,17 +90,11 @@ export async function startApiProcess(
       toolRequests: { ...deps.http, clock },
       textChats,
       sounds: new ClipLibrary({ store, files: store.files, clock, log }),
-      services: {
-        llm: llm === undefined ? 'scripted' : 'openai',
-        get stt() {
-          return workers.stt === null ? null : 'pocketsphinx';
-        },
-        tts: 'flite',
-      },
+      services: serviceNames(llm, workers),
     },
     log,
   );
-  api.server.on('upgrade', routeUpgrades(link, workers));
+  api.server.on('upgrade', examinations.takeUpgrades(routeUpgrades(link, workers)));
   const stallGuard = startWatchdog(config, log);
   const handle = await listenHandle(link);
   await workers.untilCount(config.workers, REPORTS_MS_MAX);
@@ -118,6 +114,7 @@ export async function startApiProcess(
   async function closeAll(): Promise<void> {
     readiness.close();
     await stallGuard?.stop();
+    await examinations.close();
     await api.close();
     await textChats.stop();
     await jobs.close();
@@ -126,6 +123,20 @@ export async function startApiProcess(
     await deps.languageModels.close();
     await store.close();
   }
+}
+
+/** What agents run on if nothing else is said. */
+function serviceNames(
+  llm: LanguageModel | undefined,
+  workers: WorkerDirectory,
+): SpeechServiceNames {
+  return {
+    llm: llm === undefined ? 'scripted' : 'openai',
+    get stt() {
+      return workers.stt === null ? null : 'pocketsphinx';
+    },
+    tts: 'flite',
+  };
 }
 
 /** What is worked with beside calls. */

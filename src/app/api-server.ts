@@ -25,6 +25,7 @@ export interface ApiParts
     ServerDeps,
     | 'callService'
     | 'egress'
+    | 'examinations'
     | 'figures'
     | 'notReady'
     | 'onCampaignDue'

@@ -11,6 +11,7 @@ import { withDeadline } from '../std/deadline.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
+import { openExaminations } from './examinations.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
@@ -48,6 +49,8 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       },
     },
   });
+  const parts = { store, providers, egress, callService: control, readiness };
+  const examinations = openExaminations(config, parts, log);
   const api = await buildApi(
     config,
     {
@@ -57,7 +60,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       models: callDeps.services.speech,
       egress,
       live: callDeps.events.live,
-      callService: control,
+      ...examinations.services,
       onCampaignDue: () => jobs.dispatcher.wake(),
       onTelephonyChanged: () => void control.pbxLines.wake(),
       toolRequests: { ...callDeps.http, clock },
@@ -72,7 +75,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     },
     log,
   );
-  const take = takeUpgrades(open, media);
+  const take = examinations.takeUpgrades(takeUpgrades(open, media));
   api.server.on('upgrade', (request, socket, head) => {
     if (isHttp11(request)) take(request, socket, head);
     else refuseUpgrade(socket, '400 Bad Request');
@@ -95,6 +98,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
 
   async function closeAll(): Promise<void> {
     readiness.close();
+    await examinations.close();
     await open.closeMedia(media);
     await api.close();
     await jobs.close();

@@ -12,6 +12,7 @@ import { servicesCheck, servicesOptions } from './services-check.ts';
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
   npx patchbay doctor --config ID [options]          examines what calls of a configuration need, line by line
+  npx patchbay doctor --config ID --call NUMBER      the same, then a call over a hosted provider, step by step
   npx patchbay providers sync --config ID [--yes]    points a hosted provider's calls at this gateway
   npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay services record --to URL --out FILE   what a call and a service say, without keys
@@ -27,6 +28,11 @@ Options of doctor, for Asterisk:
                      telephones may ring, no agent starts
   --context NAME     where calls from outside begin: the trunk's context (default: the PJSIP endpoints' contexts)
   --yes              without asking first
+
+Options of doctor, for hosted providers:
+  --call NUMBER      rings this telephone (+ and country code) and examines the call; the provider charges for it.
+                     Answer it, listen, press 1 or 2 when asked. Ctrl-C hangs up. Needs PATCHBAY_PUBLIC_URL at the gateway
+  --out FILE         where the capture of the call goes, a new file (patchbay-call-ID-TIME.jsonl)
 
 Options of asterisk config:
   --mode MODE        server       the gateway dials Asterisk for events and audio (default)

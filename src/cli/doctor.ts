@@ -1,8 +1,10 @@
 // The command `patchbay doctor`: asks the gateway to check what calls of a configuration depend on, and prints the
-// findings. With --numbers the gateway also calls the configuration's numbers, after a confirmation.
+// findings. With --numbers the gateway also calls the configuration's numbers, after a confirmation; with --call it
+// calls a telephone over a hosted provider (doctor-call.ts).
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { announceCall, callWish, examineByCall, isFatal, refusePbx } from './doctor-call.ts';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 export const doctorOptions = {
@@ -12,6 +14,8 @@ export const doctorOptions = {
   numbers: { type: 'boolean' },
   context: { type: 'string' },
   yes: { type: 'boolean' },
+  call: { type: 'string' },
+  out: { type: 'string' },
 } as const;
 
 interface Options {
@@ -21,6 +25,8 @@ interface Options {
   numbers?: boolean;
   context?: string;
   yes?: boolean;
+  call?: string;
+  out?: string;
 }
 
 const WARNING =
@@ -47,22 +53,32 @@ const signs: Readonly<Record<Finding['verdict'], string>> = {
   skip: '-',
 };
 
+/** 1 if something was found. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function doctor(options: Options, io: CliIo): Promise<number> {
   const { env, out } = io;
   const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
   const id = configurationId(options.config);
-  const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
+  const gateway = { url: gatewayUrl(options.url ?? env['PATCHBAY_URL']), key };
   const path = `/organizations/telephony-configs/${id}/examine`;
   const body = { call_numbers: options.numbers === true, context: options.context ?? null };
   if (body.context !== null && !body.call_numbers) {
     throw new GatewayError('COMMAND_INVALID', { problem: '--context goes with --numbers' });
   }
+  const wish = callWish(options, { gateway, configurationId: id });
   if (body.call_numbers && options.yes !== true && !(await isConfirmed(io))) {
     out('Nothing was called.\n');
     return 1;
   }
-  const { ok, findings } = await askGateway({ url, key }, { method: 'POST', path, body }, report);
+  if (wish !== undefined) {
+    await refusePbx(wish);
+    announceCall(wish, io);
+  }
+  const { ok, findings } = await askGateway(gateway, { method: 'POST', path, body }, report);
   for (const finding of findings) out(linesOf(finding));
+  if (wish !== undefined && !findings.some(isFatal)) {
+    return examineByCall(wish, io, (step, time) => linesOf(step, `${time}  `));
+  }
+  if (wish !== undefined) out('Nobody was called. ');
   out(
     ok
       ? 'Nothing was found that keeps calls from working.\n'
@@ -80,7 +96,7 @@ async function isConfirmed({ out, confirm }: CliIo): Promise<boolean> {
   });
 }
 
-function linesOf({ verdict, title, message, advice }: Finding): string {
-  const first = `${signs[verdict]} ${title}: ${message}\n`;
+function linesOf({ verdict, title, message, advice }: Omit<Finding, 'key'>, before = ''): string {
+  const first = `${before}${signs[verdict]} ${title}: ${message}\n`;
   return advice === null ? first : `${first}    -> ${advice}\n`;
 }

@@ -16,6 +16,8 @@ export interface CliIo {
   error(text: string): void;
   /** Asks at the terminal; undefined where there is none. */
   confirm?: ((question: string) => Promise<boolean>) | undefined;
+  /** Aborted when the user interrupts a command that has something to end first. Default: the process ends at once. */
+  interrupted?: AbortSignal;
 }
 
 export interface GatewayAddress {
@@ -55,32 +57,45 @@ export function apiKey(given: string | undefined): string {
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
+interface GatewayRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: unknown;
+}
+
 /** Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function askGateway<T>(
-  { url, key }: GatewayAddress,
-  { method, path, body: sent }: { method: 'GET' | 'POST'; path: string; body?: unknown },
+  address: GatewayAddress,
+  request: GatewayRequest,
   schema: z.ZodType<T>,
 ): Promise<T> {
+  const content = schema.safeParse(parseJson(await askForText(address, request)));
+  if (content.success) return content.data;
+  const said = 'an answer that is not understood';
+  throw new GatewayError('GATEWAY_REFUSED', { url: address.url, said });
+}
+
+/** The body of a success as it is. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+export async function askForText(
+  { url, key }: GatewayAddress,
+  { method, path, body: sent }: GatewayRequest,
+): Promise<string> {
   const { signal, done } = deadlineSignal(systemClock, ANSWER_MS_MAX, 'the gateway');
   try {
     const response = await fetch(`${url}/api/v1${path}`, {
       method,
       headers: {
         'x-api-key': key,
-        accept: 'application/json',
+        accept: 'application/json, */*',
         ...(sent !== undefined && { 'content-type': 'application/json' }),
       },
       ...(sent !== undefined && { body: JSON.stringify(sent) }),
       signal,
     });
-    const body = parseJson(await response.text());
-    if (!response.ok) {
-      const said = fault.safeParse(body).data?.detail ?? `HTTP ${response.status}`;
-      throw new GatewayError('GATEWAY_REFUSED', { url, said });
-    }
-    const content = schema.safeParse(body);
-    if (content.success) return content.data;
-    throw new GatewayError('GATEWAY_REFUSED', { url, said: 'an answer that is not understood' });
+    const text = await response.text();
+    if (response.ok) return text;
+    const said = fault.safeParse(parseJson(text)).data?.detail ?? `HTTP ${response.status}`;
+    throw new GatewayError('GATEWAY_REFUSED', { url, said });
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'GATEWAY_REFUSED') throw error;
     throw new GatewayError('GATEWAY_UNREACHABLE', { url, reason: reasonOf(error) }, error);

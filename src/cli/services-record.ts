@@ -4,6 +4,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { systemClock } from '../std/clock.ts';
+import { unwritable } from './capture-file.ts';
 import type { CliIo } from './gateway-client.ts';
 import { startRelay } from './record/service-relay.ts';
 import { WireCapture } from './record/wire-capture.ts';
@@ -81,12 +82,10 @@ function openNew(path: string | undefined): number {
   try {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const reason = code === 'EEXIST' ? 'it exists' : code;
-    throw invalid(`"${path}" cannot be written: ${reason}`, error);
+    throw unwritable(path, error);
   }
 }
 
-function invalid(problem: string, cause?: unknown): GatewayError {
-  return new GatewayError('COMMAND_INVALID', { problem }, cause);
+function invalid(problem: string): GatewayError {
+  return new GatewayError('COMMAND_INVALID', { problem });
 }

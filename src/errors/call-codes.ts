@@ -135,6 +135,20 @@ export const callErrors = {
     text: 'Only hosted providers are pointed at this installation; {provider} is a PBX',
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
+  EXAMINATION_CALL_UNSUPPORTED: {
+    retry: false,
+    text: 'Examination calls are for hosted providers; of an Asterisk the examination without a call tests the audio too',
+  },
+  EXAMINATION_CALL_RUNNING: {
+    retry: true,
+    text: 'An examination call of this organization is running already',
+  },
+  EXAMINATION_CALL_UNFINISHED: { retry: true, text: 'The examination call is not over yet' },
+  EXAMINATION_CALL_NOT_FOUND: {
+    retry: false,
+    text: 'Examination call not found. It is kept for ten minutes, by the gateway that placed it',
+  },
+  PUBLIC_URL_UNFIT: { retry: false, text: 'No call can be examined: {reason}' },
 
   // Requests that are too many or too large
   API_BUSY: {

@@ -19,6 +19,7 @@ import { systemRandom } from '../../src/std/random.ts';
 import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { FakeCallService } from '../fakes/call/fake-call-service.ts';
+import { FakeExaminations } from '../fakes/call/fake-examinations.ts';
 import { openSignUpEgress } from '../fakes/egress.ts';
 import { gatewayModel } from '../fakes/gateway-speech.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
@@ -96,6 +97,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
       access: testAccess(clock, test.store.tokenKeys),
       callService: served.callService,
       egress: createEgress(),
+      examinations: new FakeExaminations(test.store),
       toolRequests: {
         outside: createGuardedHttp(openSignUpEgress()),
         credentialHeaders: credentialHeadersFrom(test.store),

@@ -65,6 +65,7 @@ interface Telephony {
   /** Of a provider that has trunks. */
   trunked_config_id: string;
   trunk_id: string;
+  examination_id: string;
 }
 
 async function makeTelephony(served: Served): Promise<Telephony> {
@@ -81,7 +82,11 @@ async function makeTelephony(served: Served): Promise<Telephony> {
   const trunk = await served.ok('POST', `${configurations}/${trunked.id}/trunks`, {
     name: `${MARK} trunk`,
   });
+  const examination = await served.ok('POST', `${configurations}/${id}/examination-calls`, {
+    phone_number: '+15550100',
+  });
   return {
+    examination_id: examination.id,
     config_id: id,
     phone_number_id: number.id,
     trunked_config_id: trunked.id,
@@ -184,9 +189,11 @@ function telephonyExamples({
   phone_number_id,
   trunked_config_id,
   trunk_id,
+  examination_id,
 }: Telephony): Record<string, Example> {
   const path = { config_id };
   const number = { config_id, phone_number_id };
+  const examination = { config_id, call_id: examination_id };
   const trunked = { config_id: trunked_config_id };
   const trunk = { ...trunked, trunk_id };
   return {
@@ -208,6 +215,10 @@ function telephonyExamples({
     saveDefaultTelephonyConfiguration: { body: pbx },
     reactivateTelephonyConfiguration: { path },
     examineTelephonyConfiguration: { path },
+    startExaminationCall: { path, body: { phone_number: '+15550100' } },
+    getExaminationCall: { path: examination },
+    hangUpExaminationCall: { path: examination },
+    getExaminationCapture: { path: examination },
     syncTelephonyConfiguration: { path, body: { apply: true } },
     listTrunks: { path: trunked },
     createTrunk: { path: trunked, body: { name: 'second trunk', settings: { region: 'eu' } } },

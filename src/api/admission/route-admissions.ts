@@ -40,6 +40,7 @@ const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>>
     'updateTool',
     'refreshMcpTool',
     'examineTelephonyConfiguration',
+    'startExaminationCall',
     'syncTelephonyConfiguration',
     'createTelephonyConfiguration',
     'updateTelephonyConfiguration',

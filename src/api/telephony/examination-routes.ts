@@ -52,7 +52,7 @@ const examinationRequest = z
   })
   .meta({ id: 'TelephonyExaminationRequest' });
 
-const finding = z
+export const finding = z
   .object({
     key: z.string().describe('What was examined; stable.'),
     title: z.string(),

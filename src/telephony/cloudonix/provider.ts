@@ -1,22 +1,19 @@
 // Cloudonix as a telephony provider: joins its media, control and webhooks. Source: providers §5, §7.1.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createCloudonixClient } from './client.ts';
 import { CLOUDONIX_CALL_S_MAX, createCloudonixControl } from './control.ts';
 import { createCloudonixInspection } from './inspection.ts';
 import { createCloudonixMedia } from './media.ts';
 import { cloudonixWebhook } from './webhook.ts';
 
-export function createCloudonixProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-  /** Requests of one domain in ten seconds. Default: Cloudonix' limit. */
-  requestsMax?: number;
-}): HostedProvider {
+export function createCloudonixProvider(
+  options: HostedOptions & {
+    /** Requests of one domain in ten seconds. Default: Cloudonix' limit. */
+    requestsMax?: number;
+  },
+): HostedProvider {
   const { requestsMax, ...rest } = options;
   const client = createCloudonixClient({
     rest: createRest({ provider: 'cloudonix', ...rest }),

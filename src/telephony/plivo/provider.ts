@@ -1,21 +1,15 @@
 // Plivo as a telephony provider: joins its media, control and webhooks. Source: providers' capability
 // table.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import { createStreamMedia } from '../plivo-xml/media.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createPlivoClient } from './client.ts';
 import { createPlivoControl, PLIVO_CALL_S_MAX } from './control.ts';
 import { createPlivoInspection } from './inspection.ts';
 import { plivoWebhook } from './webhook.ts';
 
-export function createPlivoProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-}): HostedProvider {
+export function createPlivoProvider(options: HostedOptions): HostedProvider {
   const rest = createRest({ provider: 'plivo', ...options });
   return {
     name: 'plivo',

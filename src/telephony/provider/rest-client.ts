@@ -32,14 +32,30 @@ export interface Rest {
   send(request: RestRequest, signal: AbortSignal): Promise<RestResponse>;
 }
 
+/** A request that was sent, and what came of it. */
+export interface RestExchange {
+  request: RestRequest;
+  /** Undefined: it failed with `error`. */
+  response: RestResponse | undefined;
+  error: unknown;
+  tookMs: number;
+}
+
 export interface RestOptions {
   provider: ProviderName;
   clock: Clock;
+  /** Called after each request, with its credentials. Must not throw. Default: nothing is observed. */
+  onExchange?: ((exchange: RestExchange) => void) | undefined;
   /** Where accounts may have their address. Default: as while sign-up is closed. */
   egress?: Pick<Egress, 'connect' | 'hidesFaults'> | undefined;
   /** From asking for a connection to the last byte of the answer. */
   deadlineMs?: number;
 }
+
+/** Of a hosted provider. */
+export type HostedOptions = Omit<RestOptions, 'provider' | 'egress'> & {
+  egress?: Egress | undefined;
+};
 
 /** Providers answer within 2 s; the caller waits in silence meanwhile. */
 const DEADLINE_MS = 10_000;
@@ -61,6 +77,7 @@ const unsent = new Set([
 
 export function createRest(options: RestOptions): Rest {
   const { provider, clock, egress = createEgress(), deadlineMs = DEADLINE_MS } = options;
+  const { onExchange } = options;
   const dispatcher = new Agent({
     connections: CONNECTIONS_MAX,
     pipelining: 1,
@@ -72,20 +89,24 @@ export function createRest(options: RestOptions): Rest {
       const deadline = new AbortController();
       const timer = clock.after(deadlineMs, () => deadline.abort());
       let result = 'failed';
+      let response: RestResponse | undefined;
+      let error: unknown;
       try {
         const both = AbortSignal.any([signal, deadline.signal]);
-        const response = await exchange(wanted, both, dispatcher);
+        response = await exchange(wanted, both, dispatcher);
         result = `${Math.floor(response.status / 100)}xx`;
         return response;
-      } catch (error) {
+      } catch (cause) {
         if (deadline.signal.aborted) result = 'timeout';
-        throw deadline.signal.aborted
-          ? new GatewayError('PROVIDER_TIMEOUT', { provider, action: wanted.action }, error)
-          : failure(wanted, error, { provider, hidesFaults: egress.hidesFaults });
+        error = deadline.signal.aborted
+          ? new GatewayError('PROVIDER_TIMEOUT', { provider, action: wanted.action }, cause)
+          : failure(wanted, cause, { provider, hidesFaults: egress.hidesFaults });
+        throw error;
       } finally {
         timer.cancel();
-        const seconds = (clock.monotonicMs() - startedMs) / 1_000;
-        providerRequestSeconds.observe({ provider, action: wanted.action, result }, seconds);
+        const tookMs = clock.monotonicMs() - startedMs;
+        providerRequestSeconds.observe({ provider, action: wanted.action, result }, tookMs / 1_000);
+        onExchange?.({ request: wanted, response, error, tookMs });
       }
     },
   };

@@ -15,6 +15,7 @@ import {
   type PbxProvider,
   type TelephonyProvider,
 } from '../provider/provider.ts';
+import type { HostedOptions } from '../provider/rest-client.ts';
 import { createTelnyxProvider } from '../telnyx/provider.ts';
 import { createTwilioProvider } from '../twilio/provider.ts';
 import { createVobizProvider } from '../vobiz/provider.ts';
@@ -40,15 +41,28 @@ export function createProviders(options: {
   log?: Log;
 }): Providers {
   const { clock, random, packets, egress, log } = options;
-  return providersOf([
-    createAriProvider({ clock, random, packets, egress, log }),
-    createCloudonixProvider({ clock, egress }),
-    createTelnyxProvider({ clock, egress }),
-    createVobizProvider({ clock, egress }),
-    createPlivoProvider({ clock, egress }),
-    createTwilioProvider({ clock, egress }),
-    createVonageProvider({ clock, egress }),
-  ]);
+  const hosted = Object.values(creators).map((create) => create({ clock, egress }));
+  return providersOf([createAriProvider({ clock, random, packets, egress, log }), ...hosted]);
+}
+
+/** In the order of `Providers.hosted`. */
+const creators: Readonly<
+  Record<Exclude<ProviderName, 'ari'>, (options: HostedOptions) => HostedProvider>
+> = {
+  cloudonix: createCloudonixProvider,
+  telnyx: createTelnyxProvider,
+  vobiz: createVobizProvider,
+  plivo: createPlivoProvider,
+  twilio: createTwilioProvider,
+  vonage: createVonageProvider,
+};
+
+/** An instance of its own, such as for one call whose requests are observed. Undefined for a PBX. */
+export function createHostedProvider(
+  name: ProviderName,
+  options: HostedOptions,
+): HostedProvider | undefined {
+  return name === 'ari' ? undefined : creators[name](options);
 }
 
 export function providersOf(all: readonly TelephonyProvider[]): Providers {

@@ -1,20 +1,14 @@
 // Telnyx as a telephony provider, over Call Control: joins its media, control and webhooks. Source: providers §2, §7.1.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createTelnyxClient } from './client.ts';
 import { createTelnyxControl, TELNYX_CALL_S_MAX } from './control.ts';
 import { createTelnyxInspection } from './inspection.ts';
 import { createTelnyxMedia } from './media.ts';
 import { createTelnyxWebhook } from './webhook.ts';
 
-export function createTelnyxProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-}): HostedProvider {
+export function createTelnyxProvider(options: HostedOptions): HostedProvider {
   const client = createTelnyxClient(createRest({ provider: 'telnyx', ...options }));
   return {
     name: 'telnyx',

@@ -1,21 +1,15 @@
 // Twilio as a telephony provider: joins its media, control and webhooks. Source: providers' capability
 // table.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createTwilioClient } from './client.ts';
 import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';
 import { createTwilioInspection } from './inspection.ts';
 import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';
 
-export function createTwilioProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-}): HostedProvider {
+export function createTwilioProvider(options: HostedOptions): HostedProvider {
   const rest = createRest({ provider: 'twilio', ...options });
   return {
     name: 'twilio',

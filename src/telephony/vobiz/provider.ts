@@ -1,21 +1,15 @@
 // Vobiz as a telephony provider: joins its media, control and webhooks. Documents, fields and streams are Plivo's.
 // Source: providers' capability table.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import { createStreamMedia } from '../plivo-xml/media.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createVobizClient } from './client.ts';
 import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';
 import { createVobizInspection } from './inspection.ts';
 import { vobizWebhook } from './webhook.ts';
 
-export function createVobizProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-}): HostedProvider {
+export function createVobizProvider(options: HostedOptions): HostedProvider {
   const rest = createRest({ provider: 'vobiz', ...options });
   return {
     name: 'vobiz',

@@ -1,20 +1,14 @@
 // Vonage as a telephony provider: joins its media, control and webhooks. Source: providers' capability table.
 
-import type { Egress } from '../../egress/egress-rule.ts';
-import type { Clock } from '../../std/clock.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type HostedOptions } from '../provider/rest-client.ts';
 import { createVonageClient } from './client.ts';
 import { createVonageControl, VONAGE_CALL_S_MAX } from './control.ts';
 import { createVonageInspection } from './inspection.ts';
 import { createVonageMedia } from './media.ts';
 import { vonageWebhook } from './webhook.ts';
 
-export function createVonageProvider(options: {
-  clock: Clock;
-  egress?: Egress | undefined;
-  deadlineMs?: number;
-}): HostedProvider {
+export function createVonageProvider(options: HostedOptions): HostedProvider {
   const rest = createRest({ provider: 'vonage', ...options });
   return {
     name: 'vonage',

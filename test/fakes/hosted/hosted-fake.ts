@@ -1,8 +1,8 @@
 // A fake provider as tests, demo and load see it, whatever provider it is. Each has one row (`hosted-rows.ts`).
 
 import type { ProviderName } from '../../../src/model/provider.ts';
-import type { Clock } from '../../../src/std/clock.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
+import type { HostedOptions } from '../../../src/telephony/provider/rest-client.ts';
 import type { AccountState, Routing } from './account-state.ts';
 import type { HostedCall } from './hosted-call.ts';
 
@@ -51,7 +51,7 @@ export interface Refusal {
 
 export interface HostedRow {
   name: ProviderName;
-  create(options: { clock: Clock; deadlineMs?: number }): HostedProvider;
+  create(options: HostedOptions): HostedProvider;
   startFake(options: HostedFakeOptions): Promise<HostedFake>;
   /** The configuration as a client stores it, whole. */
   configuration(baseUrl: string): Record<string, unknown>;

@@ -1,0 +1,191 @@
+// What a provider and the gateway said to each other in one call, as lines of JSON: requests and answers of REST,
+// webhooks and replies, messages of the media socket, with the length of audio in its place, and what was found. Nothing
+// that is written here was not redacted (capture-redaction.ts).
+
+import { codeOf } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import { isObject, parseJson } from '../../std/json.ts';
+import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
+import type { RestExchange } from '../../telephony/provider/rest-client.ts';
+import type { CaptureRedaction } from './capture-redaction.ts';
+
+/** Of the format of lines. */
+const FORMAT = 1;
+/** A call of a minute has about 200. */
+const LINES_MAX = 2_000;
+const BYTES_MAX = 1_000_000;
+/** Messages with audio that are written out, of each side; the rest is counted. */
+const AUDIO_LINES_MAX = 5;
+/** Longer bodies are not read. */
+const BODY_BYTES_MAX = 65_536;
+
+export type Side = 'provider' | 'gateway';
+
+interface Counted {
+  messages: number;
+  bytes: number;
+}
+
+export class CallCapture {
+  readonly #clock: Clock;
+  readonly #redaction: CaptureRedaction;
+  readonly #startMs: number;
+  readonly #lines: string[] = [];
+  #bytes = 0;
+  #isFull = false;
+  /** Audio that was written out, and audio that was counted since the last line. */
+  readonly #shown: Record<Side, number> = { provider: 0, gateway: 0 };
+  readonly #counted: Record<Side, Counted> = { provider: none(), gateway: none() };
+
+  constructor(options: {
+    clock: Clock;
+    redaction: CaptureRedaction;
+    /** The capture's first line. */
+    about: { provider: string; gateway: string };
+  }) {
+    this.#clock = options.clock;
+    this.#redaction = options.redaction;
+    this.#startMs = options.clock.monotonicMs();
+    this.#line({ kind: 'capture', format: FORMAT, ...options.about });
+  }
+
+  /** Milliseconds since the capture began. */
+  get atMs(): number {
+    return Math.round(this.#clock.monotonicMs() - this.#startMs);
+  }
+
+  /** One JSON object a line. */
+  get text(): string {
+    this.#flushAudio();
+    return this.#lines.join('');
+  }
+
+  rest({ request, response, error, tookMs }: RestExchange): void {
+    const { action, method, url, headers, body } = request;
+    this.#line({
+      ...{ kind: 'rest', action, tookMs: Math.round(tookMs) },
+      request: {
+        ...{ method, url: this.#redaction.text(url), headers: this.#redaction.headers(headers) },
+        body: this.#body(body ?? '', headers['content-type'] ?? ''),
+      },
+      ...(response === undefined
+        ? { failed: codeOf(error) ?? 'unknown' }
+        : { answer: { status: response.status, body: this.#body(response.body, '') } }),
+    });
+  }
+
+  /** `event`: what the provider's parser made of it. */
+  webhook(
+    { method, url, headers, rawBody }: ProviderRequest,
+    outcome: { isVerified: boolean; event: string; reply: WebhookReply | undefined },
+  ): void {
+    const { isVerified, event, reply } = outcome;
+    this.#line({
+      ...{ kind: 'webhook', isVerified, event },
+      request: {
+        ...{ method, url: this.#redaction.text(url), headers: this.#redaction.headers(headers) },
+        body: this.#body(bodyText(rawBody), headers['content-type'] ?? ''),
+      },
+      reply: reply && { ...reply, body: this.#body(reply.body, '') },
+    });
+  }
+
+  upgrade(headers: Readonly<Record<string, unknown>>, verdict: string): void {
+    this.#line({ kind: 'upgrade', verdict, headers: this.#redaction.headers(headers) });
+  }
+
+  message(from: Side, text: string): void {
+    const json = parseJson(text);
+    if (!isObject(json)) {
+      this.#media(from, { text: this.#redaction.text(text) });
+      return;
+    }
+    const shown = this.#redaction.field('', json);
+    const bytes = audioBytesIn(shown);
+    if (bytes === 0) this.#media(from, { json: shown });
+    else this.#audio(from, bytes, { json: shown });
+  }
+
+  binary(from: Side, bytes: number): void {
+    this.#audio(from, bytes, { binaryBytes: bytes });
+  }
+
+  closed(code: number, reason: string): void {
+    this.#media('provider', { closed: code, reason: this.#redaction.text(reason) });
+  }
+
+  /** Something that was found. */
+  step(step: { key: string; verdict: string; message: string }): void {
+    const { key, verdict, message } = step;
+    this.#line({ kind: 'step', key, verdict, message: this.#redaction.text(message) });
+  }
+
+  #audio(from: Side, bytes: number, what: object): void {
+    if (this.#shown[from] < AUDIO_LINES_MAX) {
+      this.#shown[from] += 1;
+      this.#media(from, what);
+      return;
+    }
+    const counted = this.#counted[from];
+    counted.messages += 1;
+    counted.bytes += bytes;
+  }
+
+  #media(from: Side, what: object): void {
+    this.#line({ kind: 'media', from, ...what });
+  }
+
+  #body(text: string, contentType: string): unknown {
+    if (text === '') return null;
+    if (text.length > BODY_BYTES_MAX) return { characters: text.length };
+    const json = parseJson(text);
+    if (isObject(json) || Array.isArray(json)) return { json: this.#redaction.field('', json) };
+    if (!contentType.includes('urlencoded')) return { text: this.#redaction.text(text) };
+    const form = [...new URLSearchParams(text)].map(([name, value]) => [
+      this.#redaction.text(name),
+      this.#redaction.field(name, value),
+    ]);
+    return { form };
+  }
+
+  #flushAudio(): void {
+    for (const from of ['provider', 'gateway'] as const) {
+      const counted = this.#counted[from];
+      if (counted.messages === 0) continue;
+      this.#counted[from] = none();
+      this.#write({ kind: 'audio', from, ...counted });
+    }
+  }
+
+  #line(what: object): void {
+    this.#flushAudio();
+    this.#write(what);
+  }
+
+  #write(what: object): void {
+    if (this.#isFull) return;
+    let line = `${JSON.stringify({ atMs: this.atMs, ...what })}\n`;
+    // The last defence: nothing is better than a secret.
+    if (this.#redaction.leaksIn(line)) {
+      line = `${JSON.stringify({ atMs: this.atMs, kind: 'omitted', bytes: line.length })}\n`;
+    }
+    this.#bytes += line.length;
+    this.#isFull = this.#bytes > BYTES_MAX || this.#lines.length >= LINES_MAX;
+    this.#lines.push(this.#isFull ? `${JSON.stringify({ kind: 'full' })}\n` : line);
+  }
+}
+
+function none(): Counted {
+  return { messages: 0, bytes: 0 };
+}
+
+function bodyText(rawBody: Buffer): string {
+  return rawBody.toString('utf8');
+}
+
+/** Of the text that stands in the place of audio. */
+function audioBytesIn(value: unknown): number {
+  if (typeof value === 'string') return Number(/^<audio (\d+) bytes>$/.exec(value)?.[1] ?? 0);
+  const parts = isObject(value) ? Object.values(value) : Array.isArray(value) ? value : [];
+  return parts.reduce<number>((sum, part) => sum + audioBytesIn(part), 0);
+}

@@ -1,0 +1,237 @@
+// Takes out of a capture what must not leave the gateway: credentials, signatures, tokens, ids of accounts and calls,
+// telephone numbers, e-mail addresses, names of hosts and people. Known values go wherever they stand; others by their
+// form or by the name of their field.
+
+import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
+import { isObject } from '../../std/json.ts';
+import { PlaceholderNames } from './placeholder-names.ts';
+
+/** Shorter values of a configuration could be words. */
+const KNOWN_CHARACTERS_MIN = 6;
+/** Shorter ones could be words of the capture itself. */
+const LEAK_CHARACTERS_MIN = 8;
+const KNOWN_MAX = 200;
+/** Digits of a number that are looked for without its country code, which has up to three. */
+const NATIONAL_DIGITS_MIN = 7;
+const COUNTRY_DIGITS_MAX = 3;
+const DEPTH_MAX = 20;
+/** The longest body that is kept. */
+const TEXT_CHARACTERS_MAX = 16_000;
+/** Longer ones are audio; the shortest frame has 160 bytes. */
+const AUDIO_CHARACTERS_MIN = 128;
+const ID_DIGITS_MIN = 3;
+
+const AUDIO = /^[A-Za-z0-9+/]+={0,2}$/;
+/** Headers with a proof or a key, whatever they hold. */
+const PROOF = /signature|nonce|authorization|cookie|token|key|auth-id|jwt/i;
+/** Of the connection between two programs, or of what lies between them. */
+const OF_CONNECTION =
+  /^(host|connection|upgrade|keep-alive|te|transfer-encoding|content-length|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|cf-.*|sec-websocket-.*|traceparent|tracestate)$/i;
+const NUMBER_FIELD =
+  /(^|[_-])(to|from|caller|called|callee|number|msisdn|phone|dnis|ani|did|destination|source|cli|callerid)([_-]?(number|id))?$|Number$|^(To|From|Caller|Called)/i;
+const PERSON_FIELD =
+  /caller_?(id_?)?name|cnam|display_?name|^(from|to|caller|called)_?(city|state|zip|country)$/i;
+const ACCOUNT_FIELD =
+  /^(parent|sub)?_?-?(account|domain|tenant|connection|application|app|customer|user|owner|profile|subscriber|organization|trunk)_?-?(s?id|uuid)$/i;
+const TIME = /^\d{8}T\d{6}/;
+
+export interface KnownToRedaction {
+  /** Of the configuration: every text in it. */
+  credentials: Readonly<Record<string, unknown>>;
+  /** Of the configuration, and the one that is called; `+` and digits. */
+  numbers: readonly string[];
+  /** The gateway's public URL. */
+  publicUrl: string;
+}
+
+export class CaptureRedaction {
+  readonly #names = new PlaceholderNames();
+  /** Placeholders by value, the longest value first. */
+  #known: [string, string][] = [];
+  readonly #numbers: string[];
+
+  constructor({ credentials, numbers, publicUrl }: KnownToRedaction) {
+    const gateway = URL.parse(publicUrl);
+    this.learn(gateway?.host ?? '', 'gateway.invalid');
+    this.learn(gateway?.hostname ?? '', 'gateway.invalid');
+    this.#numbers = numbers
+      .map((number) => number.replace(/\D/g, ''))
+      .filter((each) => each !== '');
+    for (const [field, value] of Object.entries(credentials)) this.#learnAll(field, value);
+  }
+
+  /** Further values that become `placeholder` wherever they stand. */
+  learn(value: string, placeholder: string): void {
+    if (value.length < KNOWN_CHARACTERS_MIN || this.#known.length >= KNOWN_MAX) return;
+    const forms = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
+    const base64 = Buffer.from(value).toString('base64');
+    for (const form of new Set([...forms, base64])) this.#known.push([form, placeholder]);
+    this.#known.sort(([a], [b]) => b.length - a.length);
+  }
+
+  headers(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const kept = Object.entries(headers).filter(([name, value]) => {
+      return value !== undefined && !OF_CONNECTION.test(name);
+    });
+    return Object.fromEntries(
+      kept.map(([name, value]) => [
+        this.text(name),
+        PROOF.test(name) ? this.#proof(value) : this.field(name, value),
+      ]),
+    );
+  }
+
+  /** A value under its name. */
+  field(name: string, value: unknown, depth = 0): unknown {
+    if (depth >= DEPTH_MAX) return null;
+    if (Array.isArray(value)) return value.map((each) => this.field(name, each, depth + 1));
+    if (isObject(value)) return this.#object(value, depth);
+    if (typeof value === 'number') return this.#numeral(name, value);
+    if (typeof value !== 'string' || value === '') return value;
+    if (isCredentialName(name)) return this.#names.id(value);
+    if (PERSON_FIELD.test(name)) return 'redacted';
+    if (ACCOUNT_FIELD.test(name)) return this.#isPlaceholder(value) ?? this.#names.id(value);
+    if (NUMBER_FIELD.test(name) && /^\+?\d[\d\s().-]{3,}$/.test(value))
+      return this.#numberIn(value);
+    return this.text(value);
+  }
+
+  /** Anything that was written. */
+  text(given: string): string {
+    if (given.length >= AUDIO_CHARACTERS_MIN && AUDIO.test(given)) {
+      return `<audio ${Buffer.byteLength(given, 'base64')} bytes>`;
+    }
+    // Before it is cut: a part of a value would not be found.
+    let text = given;
+    for (const [value, placeholder] of this.#known) text = text.replaceAll(value, placeholder);
+    text = this.#withoutHosts(text);
+    text = this.#withoutNumbers(text);
+    return this.#withoutIds(text).slice(0, TEXT_CHARACTERS_MAX);
+  }
+
+  /** Whether a known value stands in what is to be written after all. */
+  leaksIn(line: string): boolean {
+    const isWritten = ([value]: [string, string]): boolean =>
+      value.length >= LEAK_CHARACTERS_MIN && line.includes(value);
+    return this.#known.some(isWritten) || this.#numbers.some((digits) => line.includes(digits));
+  }
+
+  #object(value: Record<string, unknown>, depth: number): Record<string, unknown> {
+    const fields = Object.entries(value).map(([name, each]) => [
+      this.text(name),
+      this.field(name, each, depth + 1),
+    ]);
+    return Object.fromEntries(fields);
+  }
+
+  #learnAll(field: string, value: unknown): void {
+    if (isObject(value)) {
+      for (const [name, each] of Object.entries(value)) this.#learnAll(`${field}-${name}`, each);
+      return;
+    }
+    if (typeof value !== 'string' || field === 'provider') return;
+    const url = URL.parse(value);
+    if (url !== null && /^https?:$/.test(url.protocol)) {
+      this.learn(url.host, 'api.invalid');
+      this.learn(url.hostname, 'api.invalid');
+      return;
+    }
+    const placeholder = `redacted-${field.replace(/[^A-Za-z0-9]+/g, '-')}`;
+    this.learn(value, placeholder);
+    // A private key may be written with other line ends.
+    for (const line of value.split(/\\n|\r?\n/)) {
+      if (line.length >= AUDIO_CHARACTERS_MIN / 4 && line !== value) this.learn(line, placeholder);
+    }
+  }
+
+  /** A signature, nonce or key of a header; its scheme stays. */
+  #proof(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.#proof(each));
+    const [, scheme = '', proof = ''] = /^([A-Za-z]{2,12} )?(.*)$/s.exec(String(value)) ?? [];
+    return `${scheme}${this.#names.id(proof)}`;
+  }
+
+  #numeral(name: string, value: number): number {
+    const digits = String(value);
+    if (ACCOUNT_FIELD.test(name)) return 1;
+    const isKnown = this.#numbers.includes(digits);
+    if (!isKnown && (!NUMBER_FIELD.test(name) || digits.length < NATIONAL_DIGITS_MIN)) return value;
+    return Number(this.#names.number(digits));
+  }
+
+  #isPlaceholder(value: string): string | undefined {
+    return this.#known.find(([known]) => known === value)?.[1];
+  }
+
+  #withoutHosts(given: string): string {
+    const text = given
+      .replace(/[^\s"'<>@:;,=&?/()[\]]+@[a-z0-9-]+(\.[a-z0-9-]+)+/gi, (mailbox) =>
+        mailbox.endsWith('@redacted.invalid') ? mailbox : this.#names.mailbox(mailbox),
+      )
+      .replace(
+        /\b((?:https?|wss?|sips?):(?:\/\/)?(?:[^\s/@"'<>?&]*@)?)([^\s/:?#"'<>&;,\\]+(?::\d+)?)/gi,
+        (_, scheme: string, host: string) => `${scheme}${this.#hostOf(host)}`,
+      );
+    return text
+      .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, (address) =>
+        address.startsWith('192.0.2.') ? address : this.#names.address(address),
+      )
+      .replace(/\b(?:[0-9a-f]{1,4}:){3,7}:?[0-9a-f]{0,4}\b/gi, (address) =>
+        this.#names.address(address),
+      )
+      .replace(
+        /\b(?:[a-z0-9_-]+\.)+(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|tech|site|online|local|internal|invalid|test|example)\b(?!\.)/gi,
+        (host) => this.#hostOf(host),
+      );
+  }
+
+  #hostOf(host: string): string {
+    if (host.endsWith('.invalid')) return host;
+    return this.#names.host(host);
+  }
+
+  /** Known ones in any form, and what begins with `+`. */
+  #withoutNumbers(given: string): string {
+    let text = given;
+    for (const digits of this.#numbers) {
+      const placeholder = this.#names.number(digits);
+      for (let skipped = 0; skipped <= COUNTRY_DIGITS_MAX; skipped += 1) {
+        const part = digits.slice(skipped);
+        if (part.length < NATIONAL_DIGITS_MIN) break;
+        const written = new RegExp(`(?<!\\d)${[...part].join('[\\s().-]{0,2}')}(?!\\d)`, 'g');
+        text = text.replace(written, placeholder.slice(skipped));
+      }
+    }
+    return text.replace(
+      /(\+|%2B)(\d(?:[\s().-]{0,2}\d){6,})/gi,
+      (_, plus: string, digits: string) => {
+        return plus + this.#placeholderOf(digits.replace(/\D/g, ''));
+      },
+    );
+  }
+
+  /** A field that is a number. */
+  #numberIn(value: string): string {
+    const digits = value.replace(/\D/g, '');
+    return `${value.startsWith('+') ? '+' : ''}${this.#placeholderOf(digits)}`;
+  }
+
+  #placeholderOf(digits: string): string {
+    if (/^15550\d{6}$/.test(digits)) return digits;
+    const known = this.#numbers.find(
+      (number) => number === digits || number.slice(-digits.length) === digits,
+    );
+    return known === undefined
+      ? this.#names.number(digits)
+      : this.#names.number(known).slice(-digits.length);
+  }
+
+  /** What could be an id or a key: of calls, streams, requests, accounts. */
+  #withoutIds(text: string): string {
+    return text.replace(/[A-Za-z0-9_-]{16,}/g, (word) => {
+      const digits = word.replace(/\D/g, '').length;
+      if (digits < ID_DIGITS_MIN || TIME.test(word) || word.startsWith('redacted-')) return word;
+      return this.#names.id(word);
+    });
+  }
+}

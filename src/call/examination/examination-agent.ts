@@ -1,0 +1,290 @@
+// The agent of an examination call: a sentence with a mark behind it, speech that is cleared, two keys and a question
+// about them that the person answers by a key. No graph, no model, no recogniser.
+
+import { FRAME_MS, RATE_HZ } from '../../audio/pcm.ts';
+import { dtmfTones } from '../../audio/tones/tone-generator.ts';
+import type { Codec } from '../../codec/codec.ts';
+import { codecByName } from '../../codec/registry.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { InBandDtmf } from '../../pipeline/receive/in-band-dtmf.ts';
+import type { Clock } from '../../std/clock.ts';
+import { fail, pass, skip, warn } from '../../telephony/provider/check.ts';
+import type {
+  MediaEvent,
+  MediaListener,
+  MediaSession,
+} from '../../telephony/provider/media-session.ts';
+import type { ExaminationSteps } from './examination-steps.ts';
+import { Moment } from './moment.ts';
+import { PacedSpeech } from './paced-speech.ts';
+
+/** From the stream's start to its first audio. */
+const AUDIO_MS_MAX = 5_000;
+/** From the end of an utterance to its mark. */
+const MARK_MS_MAX = 4_000;
+/** The person finds the keypad. */
+const KEY_MS_MAX = 10_000;
+/** How far the speech that is cleared runs ahead: every provider keeps that much. */
+const CLEARED_AHEAD_MS = 1_500;
+/** From the begin of that speech to the clear. */
+const CLEAR_AFTER_MS = 700;
+/** A mark behind a clear that took effect returns well before the rest would have been played. */
+const CLEARED_MS_MAX = 900;
+const KEYS_OUT = '12';
+
+/** What the agent says, 8 kHz. */
+export interface AgentLines {
+  introduction: Int16Array;
+  /** Is cut off. */
+  cleared: Int16Array;
+  question: Int16Array;
+  goodbye: Int16Array;
+}
+
+export const AGENT_WORDS: Readonly<Record<keyof AgentLines, string>> = {
+  introduction: 'Hello. This is a test call of your telephone connection.',
+  cleared:
+    'This sentence is interrupted by the gateway, before it comes to its end, as a caller would.',
+  question:
+    'You have heard two key tones. Press one if you have heard them. Press two if you have not.',
+  goodbye: 'Thank you. Goodbye.',
+};
+
+export interface ExaminationAgentOptions {
+  media: MediaSession;
+  lines: AgentLines;
+  steps: ExaminationSteps;
+  /** Whether the provider signals keys; else they are in the audio. */
+  digitsIn: boolean;
+  /** Sends keys over the provider's REST interface. Undefined: as tones in the audio. */
+  sendDigits: ((digits: string) => Promise<void>) | undefined;
+  clock: Clock;
+}
+
+export class ExaminationAgent implements MediaListener {
+  readonly #options: ExaminationAgentOptions;
+  readonly #started = new Moment<Codec>();
+  readonly #firstAudio = new Moment<true>();
+  readonly #closed = new Moment<true>();
+  readonly #marks = new Map<string, Moment<true>>();
+  #key = new Moment<string>();
+  #codecIn: Codec | undefined;
+  #inBand: InBandDtmf | undefined;
+  #pcm = new Int16Array(0);
+  #heardMs = 0;
+  #speech: PacedSpeech | undefined;
+  #marksSent = 0;
+
+  constructor(options: ExaminationAgentOptions) {
+    this.#options = options;
+  }
+
+  /** Settles once the stream is closed. */
+  get closed(): Promise<unknown> {
+    return this.#closed.promise;
+  }
+
+  /** The conversation. Settles at its end, also if the stream closes before; never rejects for what the far end does. */
+  async talk(): Promise<void> {
+    const { clock, media, lines, steps } = this.#options;
+    const codec = await this.#within(this.#started, AUDIO_MS_MAX);
+    if (codec === undefined) return;
+    steps.note('media', pass(`The provider sends and takes ${codec.name}.`));
+    this.#speech = new PacedSpeech({ clock, media, codec });
+    const introduced = this.#introduce();
+    await this.#checkAudio();
+    await introduced;
+    if (this.#closed.isPast) return;
+    await this.#checkClear();
+    if (this.#closed.isPast) return;
+    await this.#checkKeys();
+    if (this.#closed.isPast) return;
+    await this.#say(lines.goodbye);
+    await this.#within(this.#mark(), MARK_MS_MAX);
+  }
+
+  stop(): void {
+    this.#closed.settle(true);
+    this.#speech?.stop();
+  }
+
+  // The media session.
+
+  onAudio(payload: Uint8Array): void {
+    this.#firstAudio.settle(true);
+    const codec = this.#codecIn;
+    if (this.#inBand === undefined || codec === undefined) return;
+    const samples = codec.samplesIn(payload);
+    if (this.#pcm.length < samples) this.#pcm = new Int16Array(samples);
+    codec.decode(payload, this.#pcm);
+    this.#inBand.push(this.#pcm.subarray(0, samples), this.#heardMs);
+    this.#heardMs += FRAME_MS;
+  }
+
+  onEvent(event: MediaEvent): void {
+    if (event.type === 'started') this.#start(event.start.codecIn, event.start.codecOut);
+    else if (event.type === 'mark' && event.outcome === 'played') {
+      this.#marks.get(event.name)?.settle(true);
+    } else if (event.type === 'digit') {
+      if (this.#inBand?.noteSignalled(event.digit, this.#heardMs) !== false) {
+        this.#key.settle(event.digit);
+      }
+    } else if (event.type === 'closed') {
+      if (event.reason !== 'ended') this.#noteFault(event.error);
+      this.stop();
+    }
+  }
+
+  #start(codecIn: string, codecOut: string): void {
+    this.#codecIn = codecByName(codecIn);
+    const hasTones = !this.#options.digitsIn && this.#codecIn.rateHz === RATE_HZ;
+    if (hasTones) this.#inBand = new InBandDtmf((key) => this.#key.settle(key));
+    this.#started.settle(codecByName(codecOut));
+  }
+
+  #noteFault(error: unknown): void {
+    const said = error instanceof GatewayError ? error.message : 'unexpected error';
+    const advice = 'Keep the capture: the messages of the media socket are in it.';
+    this.#options.steps.note('media', fail(`The media socket failed: ${said}.`, advice));
+  }
+
+  // The conversation's parts.
+
+  async #introduce(): Promise<void> {
+    const { steps, lines, media, clock } = this.#options;
+    await this.#say(lines.introduction);
+    if (!media.traits.marks) {
+      steps.note('mark', skip('This provider returns no marks.'));
+      return;
+    }
+    const sentMs = clock.monotonicMs();
+    if (await this.#within(this.#mark(), MARK_MS_MAX)) {
+      const ms = Math.round(clock.monotonicMs() - sentMs);
+      steps.note(
+        'mark',
+        pass(`The mark behind the sentence came back ${ms} ms after it was sent.`),
+      );
+    } else if (!this.#closed.isPast) {
+      const advice = 'The agent cannot know what was heard: keep the capture and report it.';
+      steps.note('mark', fail(`No mark came back within ${MARK_MS_MAX / 1_000} s.`, advice));
+    }
+  }
+
+  async #checkAudio(): Promise<void> {
+    const { steps } = this.#options;
+    if (await this.#within(this.#firstAudio, AUDIO_MS_MAX)) {
+      steps.note('audio_in', pass('The first frame has come.'));
+    } else if (!this.#closed.isPast) {
+      const advice =
+        'The provider opened the stream and sends no audio of the call: see its console for this call.';
+      steps.note('audio_in', fail(`No audio came within ${AUDIO_MS_MAX / 1_000} s.`, advice));
+    }
+  }
+
+  async #checkClear(): Promise<void> {
+    const { steps, lines, media, clock } = this.#options;
+    if (!media.traits.marks) {
+      steps.note('clear', skip('Cannot be seen without marks.'));
+      return;
+    }
+    const saying = this.#speech?.say(lines.cleared, CLEARED_AHEAD_MS);
+    await this.#pause(CLEAR_AFTER_MS);
+    const leftMs = Math.round(this.#speech?.stop() ?? 0);
+    await saying;
+    media.clear();
+    const clearedMs = clock.monotonicMs();
+    const isBack = await this.#within(this.#mark(), MARK_MS_MAX);
+    if (this.#closed.isPast) return;
+    const ms = Math.round(clock.monotonicMs() - clearedMs);
+    const advice = 'Interruptions would be late: keep the capture and report it.';
+    if (isBack === undefined) {
+      steps.note('clear', fail('No mark came back after the clear.', advice));
+    } else if (ms < Math.min(CLEARED_MS_MAX, leftMs)) {
+      steps.note(
+        'clear',
+        pass(`${leftMs} ms of speech were dropped; the next mark took ${ms} ms.`),
+      );
+    } else if (leftMs < CLEARED_MS_MAX) {
+      steps.note(
+        'clear',
+        skip(`Cannot tell: only ${leftMs} ms of speech were left, a mark took ${ms} ms.`),
+      );
+    } else {
+      steps.note(
+        'clear',
+        warn(`The speech went on after the clear: the next mark took ${ms} ms.`, advice),
+      );
+    }
+  }
+
+  async #checkKeys(): Promise<void> {
+    const { steps, lines } = this.#options;
+    const sent = await this.#sendKeys();
+    this.#inBand?.ignoreUntil(this.#heardMs + FRAME_MS);
+    this.#key = new Moment();
+    void this.#key.promise.then(() => this.#yield());
+    await this.#say(lines.question);
+    const key = await this.#within(this.#key, KEY_MS_MAX);
+    if (this.#closed.isPast && key === undefined) return;
+    if (key === undefined) {
+      const advice =
+        'Press 1 or 2 when asked. If somebody did, keys do not reach the gateway: keep the capture and report it.';
+      steps.note('keys_in', warn(`No key came within ${KEY_MS_MAX / 1_000} s.`, advice));
+      steps.note('keys_out', skip('Nobody said whether the tones were heard.'));
+      return;
+    }
+    steps.note('keys_in', pass(`The key ${key} has come.`));
+    if (!sent) return;
+    if (key === '1') steps.note('keys_out', pass('The person has heard the tones.'));
+    else if (key === '2') {
+      const advice = 'Keys that an agent sends are lost: keep the capture and report it.';
+      steps.note('keys_out', fail('The person has heard no tones.', advice));
+    } else
+      steps.note('keys_out', skip(`The key ${key} does not say whether the tones were heard.`));
+  }
+
+  /** The person answers before the question's end. */
+  #yield(): void {
+    if ((this.#speech?.stop() ?? 0) > 0 && !this.#closed.isPast) this.#options.media.clear();
+  }
+
+  /** False if the provider refused them. */
+  async #sendKeys(): Promise<boolean> {
+    const { sendDigits, steps } = this.#options;
+    if (sendDigits === undefined) {
+      await this.#say(dtmfTones(KEYS_OUT));
+      return true;
+    }
+    try {
+      await sendDigits(KEYS_OUT);
+      return true;
+    } catch (error) {
+      const said = error instanceof GatewayError ? error.message : 'unexpected error';
+      steps.note('keys_out', fail(`${said}.`, 'The capture has the answer of the provider.'));
+      return false;
+    }
+  }
+
+  async #say(samples: Int16Array): Promise<void> {
+    if (this.#closed.isPast) return;
+    await this.#speech?.say(samples, this.#options.media.traits.leadMs.aim);
+  }
+
+  /** Sends a mark; the moment of its return. */
+  #mark(): Moment<true> {
+    const returned = new Moment<true>();
+    this.#marksSent += 1;
+    const name = `examination-${this.#marksSent}`;
+    this.#marks.set(name, returned);
+    if (!this.#closed.isPast) this.#options.media.mark(name);
+    return returned;
+  }
+
+  #within<T>(moment: Moment<T>, ms: number): Promise<T | undefined> {
+    return moment.within(this.#options.clock, ms, this.#closed.promise);
+  }
+
+  #pause(ms: number): Promise<unknown> {
+    return new Moment().within(this.#options.clock, ms, this.#closed.promise);
+  }
+}

@@ -1,0 +1,328 @@
+// One examination call: dials a number over a hosted provider's configuration, connects it to the agent of
+// examination-agent.ts, follows it to its final status, and writes a capture. It belongs to no run, and ends within
+// two minutes whatever happens.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { type CallStatus, isTerminal } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
+import { fail, pass, warn } from '../../telephony/provider/check.ts';
+import type {
+  ProviderEvent,
+  ProviderRequest,
+  WebhookReply,
+} from '../../telephony/provider/provider.ts';
+import { SocketMediaSession } from '../../telephony/provider/socket-media-session.ts';
+import { CLOSE } from '../../transport/media-socket.ts';
+import type { MediaTokenStore } from '../../transport/media-token.ts';
+import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { CallActions } from '../connect/call-actions.ts';
+import type { WebhookVerifier } from '../connect/webhook-verifier.ts';
+import { callbackUrls, mediaUrl } from '../setup/callback-urls.ts';
+import type { CallCapture } from './call-capture.ts';
+import { capturedListener, capturedSocket } from './captured-socket.ts';
+import { ExaminationAgent } from './examination-agent.ts';
+import { dialRemedy, failed, noteMissing } from './examination-remedies.ts';
+import { ExaminationSteps } from './examination-steps.ts';
+import { EXAMINATION_RING_S, type ExaminationOrder, ExaminedLeg } from './examined-leg.ts';
+import { ExaminedWebhooks } from './examined-webhooks.ts';
+import { Moment } from './moment.ts';
+
+/** The conversation; it takes about 20 s. */
+const TALK_MS_MAX = 35_000;
+/** Beyond the ring time, for webhooks on their way. */
+const ANSWER_MS_EXTRA = 10_000;
+/** From the answer to the media socket. */
+const MEDIA_MS_MAX = 12_000;
+/** For the status webhook after the hang-up; then the provider is asked. */
+const STATUS_MS_MAX = 6_000;
+/** For a webhook of a call whose dial got no clear answer. */
+const DOUBT_MS_MAX = 5_000;
+const TOKEN_MS = 60_000;
+
+/** In the place of a media URL's workflow. */
+export const EXAMINATION_WORKFLOW = 'examination';
+
+/** The call may have been placed, or not. */
+const UNCLEAR: ReadonlySet<string> = new Set(['PROVIDER_TIMEOUT', 'PROVIDER_UNCERTAIN']);
+
+export interface ExaminationCallDeps {
+  capture: CallCapture;
+  /** Tells the capture what it must not hold. */
+  learn: (value: string, placeholder: string) => void;
+  tokens: MediaTokenStore;
+  actions: CallActions;
+  verifier: WebhookVerifier;
+  clock: Clock;
+  log: Log;
+}
+
+export class ExaminationCall {
+  readonly steps: ExaminationSteps;
+  /** Settles when everything is over. Never rejects. */
+  readonly ended: Promise<void>;
+  readonly order: ExaminationOrder;
+  readonly #deps: ExaminationCallDeps;
+  readonly #leg: ExaminedLeg;
+  readonly #webhooks: ExaminedWebhooks;
+  readonly #callId = new Moment<string>();
+  readonly #answered = new Moment<true>();
+  readonly #agent = new Moment<ExaminationAgent>();
+  readonly #final = new Moment<CallStatus>();
+  /** The client wants no more of it, or the provider cannot go on. */
+  readonly #cut = new Moment<true>();
+  readonly #never = new Moment<never>().promise;
+  #session: SocketMediaSession | undefined;
+  #isConnecting = false;
+  #isOver = false;
+
+  /** Dials at once. */
+  constructor(deps: ExaminationCallDeps, order: ExaminationOrder) {
+    const { capture, verifier, clock } = deps;
+    this.#deps = deps;
+    this.order = order;
+    this.#leg = new ExaminedLeg(order, clock);
+    this.#webhooks = new ExaminedWebhooks({
+      ...{ order, capture, verifier },
+      onReport: (event) => void this.#confirm(event),
+    });
+    this.steps = new ExaminationSteps(clock, (step) => capture.step(step));
+    this.ended = this.#run();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The provider's id of the call, once it is known. */
+  get callId(): string | undefined {
+    return this.#callId.value;
+  }
+
+  hangUp(): void {
+    this.#cut.settle(true);
+  }
+
+  // What the provider sends.
+
+  /** Its answer URL. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  answer(request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take(request, async (event) => {
+      if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
+      if (this.callId === event.callId) this.#follow('in-progress');
+      return this.#connect(event.callId);
+    });
+  }
+
+  /** Any other webhook. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  event(request: ProviderRequest): Promise<WebhookReply> {
+    const { webhook, capabilities } = this.order.provider;
+    return this.#take(request, async (event) => {
+      const isAnswered = event.kind === 'status' && event.status === 'in-progress';
+      if (isAnswered && capabilities.answerStyle === 'command') return this.#connect(event.callId);
+      return webhook.acknowledge();
+    });
+  }
+
+  /** Its media socket. */
+  async admit(
+    path: MediaPath,
+    headers: Record<string, string | undefined>,
+  ): Promise<MediaAdmission> {
+    const { capture, tokens } = this.#deps;
+    const { id, provider, credentials } = this.order;
+    const refuse = (code: number, reason: string): MediaAdmission => {
+      capture.upgrade(headers, reason);
+      return { refuse: code, reason };
+    };
+    if (!tokens.redeem(id, path.token)) return refuse(CLOSE.unauthorized, 'token');
+    const body = { rawBody: Buffer.alloc(0), form: {}, formAll: {}, json: undefined };
+    const upgrade = { ...body, method: 'GET', url: this.#mediaUrl(path.token), headers };
+    if (provider.webhook.verifyUpgrade?.(upgrade, credentials) === false) {
+      const advice = "Compare the secret that verifies webhooks with the provider's console.";
+      this.steps.note('media', fail('The media socket came with a wrong signature.', advice));
+      return refuse(CLOSE.unauthorized, 'signature');
+    }
+    if (this.#agent.isPast || this.#isOver) return refuse(CLOSE.notFound, 'no call waits');
+    capture.upgrade(headers, 'accepted');
+    return {
+      accept: (socket) => {
+        const { clock, log } = this.#deps;
+        const protocol = provider.createMedia();
+        const captured = capturedSocket(socket, capture);
+        const media = new SocketMediaSession({ socket: captured, protocol, clock, log });
+        this.#attach(media);
+        return capturedListener(media, capture);
+      },
+    };
+  }
+
+  #attach(media: SocketMediaSession): void {
+    const { provider, lines } = this.order;
+    const { digitsIn, digitsOut } = provider.capabilities;
+    const sendDigits = (digits: string) => this.#leg.sendDigits(this.callId ?? '', digits);
+    const agent = new ExaminationAgent({
+      ...{ media, lines, digitsIn, steps: this.steps, clock: this.#deps.clock },
+      sendDigits: digitsOut === 'request' ? sendDigits : undefined,
+    });
+    this.#session = media;
+    media.attach(agent);
+    this.#agent.settle(agent);
+  }
+
+  #take(
+    request: ProviderRequest,
+    follow: (event: ProviderEvent) => Promise<WebhookReply>,
+  ): Promise<WebhookReply> {
+    return this.#webhooks.take(request, (event) => {
+      this.steps.note('webhooks', pass('They come, and their proof is right.'));
+      this.#note(event);
+      return follow(event);
+    });
+  }
+
+  /** A webhook whose proof does not cover its content counts for the call that was dialled alone. */
+  #note(event: ProviderEvent): void {
+    if (!('callId' in event)) return;
+    const { webhookProof } = this.order.provider.capabilities;
+    if (webhookProof === 'full') this.#callId.settle(event.callId);
+    if (this.callId !== event.callId) return;
+    if (event.kind === 'status') this.#follow(event.status);
+    if (event.kind !== 'media-failed') return;
+    const message = `The provider could not open the media socket: ${event.reason}.`;
+    const advice = 'Check the proxy before the public address, and its certificate.';
+    this.steps.note('media', fail(message, advice));
+    this.hangUp();
+  }
+
+  #follow(status: CallStatus): void {
+    if (status === 'ringing') this.steps.note('ringing', pass('The provider says that it rings.'));
+    if (status === 'in-progress') {
+      this.steps.note('answered', pass('Somebody has answered.'));
+      this.#answered.settle(true);
+    }
+    if (isTerminal(status)) this.#final.settle(status);
+  }
+
+  /** Never rejects. */
+  async #confirm(event: ProviderEvent): Promise<void> {
+    try {
+      if (event.kind !== 'status' || event.callId !== this.callId) return;
+      const status = await this.#leg.status(event.callId);
+      if (status !== undefined) this.#follow(status);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'report about an examination call not confirmed');
+    }
+  }
+
+  /** Connects the answered call to the media socket. A repeated command is not sent: the first is carried out. */
+  #connect(callId: string): Promise<WebhookReply> {
+    const { tokens, actions, learn } = this.#deps;
+    const { id, provider, credentials, publicUrl } = this.order;
+    const isCommand = provider.capabilities.answerStyle === 'command';
+    if (isCommand && this.#isConnecting) return Promise.resolve(provider.webhook.acknowledge());
+    this.#isConnecting = true;
+    const token = tokens.reissue(id, TOKEN_MS);
+    learn(token, 'redacted-media-token');
+    const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
+    const action = provider.webhook.answer({
+      ...{ runId: id, callId, direction: 'outbound', statusUrl, answeredByUrl },
+      mediaUrl: this.#mediaUrl(token),
+    });
+    return actions.perform(action, credentials, async (error) => {
+      this.steps.note('media', failed(error));
+      this.hangUp();
+    });
+  }
+
+  #mediaUrl(token: string): string {
+    const { id, organizationId, publicUrl } = this.order;
+    return mediaUrl(publicUrl, { id, organizationId, workflowId: EXAMINATION_WORKFLOW }, token);
+  }
+
+  // The course of the call.
+
+  async #run(): Promise<void> {
+    try {
+      if (await this.#dial()) await this.#hold();
+      await this.#leave();
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'examination call failed');
+      const advice = 'See the log of the gateway, and the console of the provider.';
+      this.steps.note('final_status', fail('The examination itself failed.', advice));
+    } finally {
+      this.#isOver = true;
+      this.#session?.close('over');
+    }
+  }
+
+  /** Whether there is a call. */
+  async #dial(): Promise<boolean> {
+    try {
+      this.#callId.settle(await this.#leg.dial());
+      this.steps.note('dial', pass('The provider has accepted the call.'));
+      return true;
+    } catch (error) {
+      this.steps.note('dial', failed(error, dialRemedy(error)));
+      if (!UNCLEAR.has(codeOf(error) ?? '')) return this.#callId.isPast;
+      const known = await this.#callId.within(this.#deps.clock, DOUBT_MS_MAX, this.#cut.promise);
+      return known !== undefined;
+    }
+  }
+
+  async #hold(): Promise<void> {
+    const { clock } = this.#deps;
+    const end = Promise.race([this.#final.promise, this.#cut.promise]);
+    const ringMs = EXAMINATION_RING_S * 1_000 + ANSWER_MS_EXTRA;
+    if ((await this.#answered.within(clock, ringMs, end)) === undefined) return;
+    const agent = await this.#agent.within(clock, MEDIA_MS_MAX, end);
+    if (agent === undefined) return;
+    void end.then(() => agent.stop());
+    const timer = clock.after(TALK_MS_MAX, () => agent.stop());
+    await agent.talk().finally(() => timer.cancel());
+  }
+
+  /** Hangs up, and finds out how the call ended. */
+  async #leave(): Promise<void> {
+    const { callId } = this;
+    if (callId !== undefined) await this.#hangUp(callId);
+    this.#agent.value?.stop();
+    this.#session?.close('over');
+    if (callId === undefined) return;
+    const told = await this.#final.within(this.#deps.clock, STATUS_MS_MAX, this.#never);
+    if (told === undefined) await this.#askForEnd(callId);
+    else this.steps.note('final_status', pass(`The provider says: ${told}.`));
+    noteMissing(this.steps, {
+      ...{ publicUrl: this.order.publicUrl, refused: this.#webhooks.refused },
+      ...{ finalStatus: this.#final.value, isCut: this.#cut.isPast },
+    });
+  }
+
+  async #hangUp(callId: string): Promise<void> {
+    const hasEnded = this.#final.isPast;
+    try {
+      await this.#leg.hangUp(callId);
+      const message = hasEnded ? 'The call had ended already.' : 'The provider has accepted it.';
+      this.steps.note('hang_up', pass(message));
+    } catch (error) {
+      const advice = 'The provider ends the call after a minute: see its console.';
+      this.steps.note('hang_up', failed(error, advice));
+    }
+  }
+
+  async #askForEnd(callId: string): Promise<void> {
+    try {
+      const status = await this.#leg.status(callId);
+      const isOver = status === undefined || isTerminal(status);
+      const words = status ?? 'it does not know the call any more';
+      const message = `No webhook said it. Asked, the provider says: ${words}.`;
+      const outcome = isOver ? warn : fail;
+      this.steps.note('final_status', outcome(message, STATUS_MISSING));
+    } catch (error) {
+      this.steps.note('final_status', failed(error, STATUS_MISSING));
+    }
+  }
+}
+
+const STATUS_MISSING =
+  'Status webhooks are missing: the end of a call that nobody answers would be found late.';

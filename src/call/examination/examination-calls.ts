@@ -1,0 +1,284 @@
+// The examination calls of this process: starts one for an organization, finds the call of a webhook or a media socket,
+// and keeps what was found, with its capture, until the client has fetched it.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Random } from '../../std/random.ts';
+import type { Store } from '../../store/store.ts';
+import { addressOutcome } from '../../telephony/doctor/address-checks.ts';
+import { isDialable, normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import {
+  type HostedProvider,
+  isHosted,
+  type ProviderRequest,
+} from '../../telephony/provider/provider.ts';
+import type { RestExchange } from '../../telephony/provider/rest-client.ts';
+import { CLOSE } from '../../transport/media-socket.ts';
+import { createMediaTokens } from '../../transport/media-token.ts';
+import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import { CallActions } from '../connect/call-actions.ts';
+import { WebhookVerifier } from '../connect/webhook-verifier.ts';
+import type { OutboundRoute, OutboundRoutes } from '../outbound/outbound-route.ts';
+import { CallCapture } from './call-capture.ts';
+import { CaptureRedaction } from './capture-redaction.ts';
+import type { AgentLines } from './examination-agent.ts';
+import { ExaminationCall } from './examination-call.ts';
+import type { ExaminationStep } from './examination-steps.ts';
+import { Moment } from './moment.ts';
+
+/** At a time, of all organizations. */
+const CALLS_MAX = 4;
+/** Calls that are over and still shown. Each capture has up to a megabyte. */
+const KEPT_MAX = 20;
+const KEPT_MS_MAX = 600_000;
+/** A client asks every second; one that does not any more has left, and its call is hung up. */
+const CLIENT_MS_MAX = 20_000;
+/** 64 bits: nobody guesses the id of a call. */
+const ID_BYTES = 8;
+/** Of a stop: hang-ups take a second. */
+const CLOSE_MS_MAX = 4_000;
+
+export interface ExaminationWish {
+  organizationId: string;
+  configurationId: string;
+  /** As the client wrote it. */
+  phoneNumber: string;
+  /** Null: the default caller, else any number of the configuration. */
+  fromPhoneNumberId: string | null;
+}
+
+export interface ExaminationReport {
+  id: string;
+  isRunning: boolean;
+  /** Nothing failed. */
+  isFaultless: boolean;
+  steps: readonly ExaminationStep[];
+}
+
+export interface ExaminationCallsDeps {
+  store: Pick<Store, 'telephony' | 'webhookNonces' | 'runs' | 'accounts'>;
+  routes: Pick<OutboundRoutes, 'find'>;
+  /** An instance whose requests are observed. Undefined for a PBX. */
+  createProvider: (
+    name: ProviderName,
+    onExchange: (exchange: RestExchange) => void,
+  ) => HostedProvider | undefined;
+  /** What the agent says. Throws TTS_*. */
+  speak: () => Promise<AgentLines>;
+  gateway: { publicUrl: string; version: string };
+  isDraining: () => boolean;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+interface Kept {
+  call: ExaminationCall;
+  configurationId: string;
+  capture: CallCapture;
+  askedMs: number;
+  endedMs: number | undefined;
+}
+
+export class ExaminationCalls {
+  readonly #deps: ExaminationCallsDeps;
+  readonly #actions: CallActions;
+  readonly #verifier: WebhookVerifier;
+  readonly #tokens: ReturnType<typeof createMediaTokens>;
+  readonly #calls = new Map<string, Kept>();
+  /** Organizations whose call is being started. */
+  readonly #starting = new Set<string>();
+
+  constructor(deps: ExaminationCallsDeps) {
+    const { clock, random, log, store } = deps;
+    this.#deps = deps;
+    this.#actions = new CallActions({ clock, log });
+    this.#verifier = new WebhookVerifier({ store, clock, log });
+    this.#tokens = createMediaTokens({ clock, random });
+  }
+
+  /** Throws CONFIGURATION_*, CALLER_ID_NOT_FOUND, NUMBER_NOT_DIALABLE, EXAMINATION_CALL_UNSUPPORTED, PUBLIC_URL_UNFIT,
+   *  EXAMINATION_CALL_RUNNING, CALL_LIMIT_REACHED, GATEWAY_DRAINING, QUEUE_FULL, TTS_*. Nothing has rung then. */
+  async start(wish: ExaminationWish): Promise<ExaminationReport> {
+    const { organizationId } = wish;
+    if (this.#deps.isDraining()) throw new GatewayError('GATEWAY_DRAINING');
+    this.#forgetOld();
+    const open = [...this.#calls.values()].filter(({ call }) => !call.isOver);
+    const isBusy = open.some(({ call }) => call.order.organizationId === organizationId);
+    if (isBusy || this.#starting.has(organizationId)) {
+      throw new GatewayError('EXAMINATION_CALL_RUNNING');
+    }
+    if (open.length + this.#starting.size >= CALLS_MAX) {
+      throw new GatewayError('QUEUE_FULL', { queue: 'examination calls' });
+    }
+    this.#starting.add(organizationId);
+    try {
+      return await this.#begin(wish);
+    } finally {
+      this.#starting.delete(organizationId);
+    }
+  }
+
+  /** Undefined for a call that is not of this organization and configuration, or not known any more. */
+  report(of: {
+    organizationId: string;
+    configurationId: string;
+    id: string;
+  }): ExaminationReport | undefined {
+    const kept = this.#kept(of);
+    if (kept === undefined) return undefined;
+    kept.askedMs = this.#deps.clock.monotonicMs();
+    return reportOf(kept.call);
+  }
+
+  hangUp(of: { organizationId: string; configurationId: string; id: string }): void {
+    this.#kept(of)?.call.hangUp();
+  }
+
+  /** JSON lines. Undefined as `report`. */
+  capture(of: { organizationId: string; configurationId: string; id: string }): string | undefined {
+    return this.#kept(of)?.capture.text;
+  }
+
+  // For webhooks and media sockets.
+
+  /** The call of a run's id; undefined: it is none of these. */
+  ofRun(provider: ProviderName, id: string): ExaminationCall | undefined {
+    const call = this.#calls.get(id)?.call;
+    return call?.order.provider.name === provider ? call : undefined;
+  }
+
+  /** The call of an event that names no run. */
+  ofEvent(name: ProviderName, request: ProviderRequest): ExaminationCall | undefined {
+    for (const { call } of this.#calls.values()) {
+      const { provider } = call.order;
+      if (provider.name !== name || call.isOver) continue;
+      if (call.callId !== undefined && callIdOf(provider, request) === call.callId) return call;
+    }
+    return undefined;
+  }
+
+  admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<MediaAdmission> {
+    const call = this.#calls.get(path.runId)?.call;
+    if (call !== undefined) return call.admit(path, headers);
+    return Promise.resolve({ refuse: CLOSE.unauthorized, reason: 'token' });
+  }
+
+  isExpected({ runId, token }: MediaPath): boolean {
+    return this.#tokens.isDue(runId, token);
+  }
+
+  /** Hangs up what still runs; settles when all are over, or after four seconds. */
+  async close(): Promise<void> {
+    const calls = [...this.#calls.values()].map(({ call }) => call);
+    for (const call of calls) call.hangUp();
+    const over = new Moment<true>();
+    void Promise.all(calls.map(({ ended }) => ended)).then(() => over.settle(true));
+    await over.within(this.#deps.clock, CLOSE_MS_MAX, new Promise(() => undefined));
+  }
+
+  async #begin(wish: ExaminationWish): Promise<ExaminationReport> {
+    const { store, routes, speak, gateway } = this.#deps;
+    const { organizationId, configurationId, fromPhoneNumberId } = wish;
+    const route = await routes.find({ organizationId, configurationId, fromPhoneNumberId });
+    if (!isHosted(route.provider)) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
+    const { verdict, message, advice } = addressOutcome(gateway.publicUrl);
+    if (verdict === 'fail') {
+      throw new GatewayError('PUBLIC_URL_UNFIT', { reason: `${message} ${advice ?? ''}` });
+    }
+    const to = isDialable(wish.phoneNumber, { hasExtensions: false })
+      ? normalizeAddress(wish.phoneNumber, null)?.normalized
+      : undefined;
+    if (to === undefined) throw new GatewayError('NUMBER_NOT_DIALABLE');
+    const limit = await store.accounts.concurrentCallLimit(organizationId);
+    const { total } = await store.runs.activeCalls(organizationId, { limit: 1, offset: 0 });
+    if (total >= limit) throw new GatewayError('CALL_LIMIT_REACHED');
+    return this.#dial(wish, { route, to, lines: await speak() });
+  }
+
+  async #dial(
+    { organizationId, configurationId }: ExaminationWish,
+    { route, to, lines }: { route: OutboundRoute; to: string; lines: AgentLines },
+  ): Promise<ExaminationReport> {
+    const { store, createProvider, gateway, clock, random, log } = this.#deps;
+    const { publicUrl, version } = gateway;
+    const { credentials } = route.configuration;
+    const numbers = await store.telephony.listNumbers(configurationId);
+    const id = `examination-${random.bytes(ID_BYTES).toString('hex')}`;
+    const redaction = new CaptureRedaction({
+      ...{ credentials, publicUrl },
+      numbers: [...numbers.map(({ addressNormalized }) => addressNormalized), to],
+    });
+    redaction.learn(id, 'redacted-run-id');
+    const about = { provider: route.provider.name, gateway: version };
+    const capture = new CallCapture({ clock, redaction, about });
+    const provider = createProvider(route.provider.name, (exchange) => capture.rest(exchange));
+    if (provider === undefined) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
+    const order = { id, organizationId, provider, credentials, lines, publicUrl };
+    const call = new ExaminationCall(
+      {
+        ...{ capture, tokens: this.#tokens, actions: this.#actions, verifier: this.#verifier },
+        ...{ clock, log: log.child({ examinationId: id }) },
+        learn: (value, placeholder) => redaction.learn(value, placeholder),
+      },
+      {
+        ...order,
+        from: route.from === null ? null : provider.formatAddress(route.from),
+        to: provider.formatAddress(to),
+      },
+    );
+    const kept: Kept = { call, configurationId, capture, askedMs: 0, endedMs: undefined };
+    this.#calls.set(id, kept);
+    this.#watch(kept);
+    return reportOf(call);
+  }
+
+  /** Hangs up when the client has left. */
+  #watch(kept: Kept): void {
+    const { clock } = this.#deps;
+    kept.askedMs = clock.monotonicMs();
+    const look = (): void => {
+      if (kept.call.isOver) return;
+      if (clock.monotonicMs() - kept.askedMs > CLIENT_MS_MAX) kept.call.hangUp();
+      else clock.after(CLIENT_MS_MAX / 4, look);
+    };
+    look();
+    void kept.call.ended.then(() => {
+      kept.endedMs = clock.monotonicMs();
+    });
+  }
+
+  #kept(of: { organizationId: string; configurationId: string; id: string }): Kept | undefined {
+    const kept = this.#calls.get(of.id);
+    const isTheirs =
+      kept?.call.order.organizationId === of.organizationId &&
+      kept.configurationId === of.configurationId;
+    return isTheirs ? kept : undefined;
+  }
+
+  #forgetOld(): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const over = [...this.#calls].filter(([, { endedMs }]) => endedMs !== undefined);
+    const excess = over.length - KEPT_MAX + 1;
+    over.forEach(([id, { endedMs = nowMs }], nth) => {
+      if (nth < excess || nowMs - endedMs > KEPT_MS_MAX) this.#calls.delete(id);
+    });
+  }
+}
+
+function reportOf(call: ExaminationCall): ExaminationReport {
+  const { found, isFaultless } = call.steps;
+  return { id: call.order.id, isRunning: !call.isOver, isFaultless, steps: found };
+}
+
+/** Undefined for what cannot be read: somebody else says so. */
+function callIdOf({ webhook }: HostedProvider, request: ProviderRequest): string | undefined {
+  try {
+    const event = webhook.parse(request);
+    return 'callId' in event ? event.callId : undefined;
+  } catch {
+    return undefined; // The request is answered where other calls' are.
+  }
+}

@@ -1,0 +1,67 @@
+// What to do about what an examination call found wrong, and which steps never came.
+
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { CallStatus } from '../../model/provider.ts';
+import { fail, skip } from '../../telephony/provider/check.ts';
+import type { ExaminationSteps } from './examination-steps.ts';
+
+const SEE_CAPTURE = 'The capture has the request and the answer of the provider.';
+
+const dialRemedies: ReadonlyMap<string, string> = new Map([
+  ['PROVIDER_AUTH', "Store the credentials that the provider's console shows now."],
+  [
+    'PROVIDER_DESTINATION',
+    'Write the number with + and its country code; a trial account calls verified numbers only.',
+  ],
+  ['PROVIDER_CAPACITY', 'The account has no room or no credit for the call: see its console.'],
+  ['PROVIDER_TIMEOUT', 'The telephone may ring all the same. Try again in a minute.'],
+  ['PROVIDER_UNCERTAIN', 'The telephone may ring all the same. Try again in a minute.'],
+]);
+
+export function dialRemedy(error: unknown): string {
+  return dialRemedies.get(codeOf(error) ?? '') ?? SEE_CAPTURE;
+}
+
+/** A failure of a request, in words. */
+export function failed(error: unknown, advice = SEE_CAPTURE) {
+  const words =
+    error instanceof GatewayError ? error.message.replace(/\.$/, '') : 'unexpected error';
+  return fail(`${words}.`, advice);
+}
+
+export interface EndedCall {
+  publicUrl: string;
+  /** Webhooks that were refused. */
+  refused: number;
+  finalStatus: CallStatus | undefined;
+  /** The client, or the gateway, has ended the call. */
+  isCut: boolean;
+}
+
+/** Notes what never came of a call that was dialled. The first step that is missing has the remedy; what follows from
+ *  it is not named. */
+export function noteMissing(steps: ExaminationSteps, call: EndedCall): void {
+  if (call.refused > 0) {
+    const message = `${call.refused} were refused: their signature is wrong.`;
+    steps.note('webhooks', fail(message, WRONG_SIGNATURE));
+  }
+  const missing = (key: 'webhooks' | 'answered' | 'media', message: string, advice: string): void =>
+    steps.note(key, call.isCut ? skip('The call was ended before.') : fail(message, advice));
+  missing('webhooks', `None came to ${call.publicUrl}.`, NOT_REACHED);
+  steps.note('ringing', skip('The provider did not say it.'));
+  if (!steps.has('answered')) {
+    const { finalStatus: status } = call;
+    const message = status === undefined ? 'Nobody has answered.' : `The call ended as ${status}.`;
+    missing('answered', message, UNANSWERED);
+    return;
+  }
+  missing('media', 'The provider opened no media socket.', NO_MEDIA);
+}
+
+const WRONG_SIGNATURE =
+  'Compare the secret that verifies webhooks with the console of the provider, and PATCHBAY_PUBLIC_URL with the address that it calls.';
+const NOT_REACHED =
+  'The provider does not reach the public address: check it from another network, and the proxy before the gateway.';
+const UNANSWERED = 'Call a telephone that somebody answers within 30 s, and see whether it rings.';
+const NO_MEDIA =
+  'The proxy must pass websockets on: HTTP/1.1 to the gateway, with the headers Upgrade and Connection.';

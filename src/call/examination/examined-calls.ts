@@ -1,0 +1,56 @@
+// The call service with examination calls beside the calls of runs: a webhook of an examination call goes to it, anything
+// else to the service.
+
+import type { ProviderName } from '../../model/provider.ts';
+import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
+import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
+import type { ExaminationCalls } from './examination-calls.ts';
+
+export class ExaminedCalls implements CallService {
+  readonly #calls: CallService;
+  readonly #examinations: Pick<ExaminationCalls, 'ofRun' | 'ofEvent'>;
+
+  constructor(calls: CallService, examinations: Pick<ExaminationCalls, 'ofRun' | 'ofEvent'>) {
+    this.#calls = calls;
+    this.#examinations = examinations;
+  }
+
+  get activeCalls(): number {
+    return this.#calls.activeCalls;
+  }
+
+  start(request: StartCall): Promise<StartedCall> {
+    return this.#calls.start(request);
+  }
+
+  startTest(request: TestCall): Promise<StartedCall> {
+    return this.#calls.startTest(request);
+  }
+
+  hangUp(wanted: Parameters<CallService['hangUp']>[0]): ReturnType<CallService['hangUp']> {
+    return this.#calls.hangUp(wanted);
+  }
+
+  sendDigits(wanted: Parameters<CallService['sendDigits']>[0]): Promise<void> {
+    return this.#calls.sendDigits(wanted);
+  }
+
+  inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
+    return this.#calls.inbound(request, workflowId);
+  }
+
+  answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const call = this.#examinations.ofRun(name, runId);
+    return call?.answer(request) ?? this.#calls.answer(name, runId, request);
+  }
+
+  event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const call = this.#examinations.ofRun(name, runId);
+    return call?.event(request) ?? this.#calls.event(name, runId, request);
+  }
+
+  accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
+    const call = this.#examinations.ofEvent(name, request);
+    return call?.event(request) ?? this.#calls.accountEvent(name, request);
+  }
+}

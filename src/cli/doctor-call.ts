@@ -1,0 +1,201 @@
+// The command `patchbay doctor --config ID --call NUMBER`: after the examination, a call over the configuration that is
+// shown step by step, and its capture in a file. The gateway holds the call; an interrupt of the command hangs it up.
+
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { z } from 'zod';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { systemClock } from '../std/clock.ts';
+import { unwritable } from './capture-file.ts';
+import { askForText, askGateway, type CliIo, type GatewayAddress } from './gateway-client.ts';
+
+/** Between two questions for news. */
+const ASK_EVERY_MS = 500;
+/** Longer than the longest call: 30 s of ringing, 35 s of talk, and the requests around it. */
+const CALL_MS_MAX = 150_000;
+/** Of a question, before the command gives up; the gateway hangs up by itself then. */
+const ATTEMPTS_MAX = 5;
+
+/** Of the examination. Other faults concern inbound calls alone. */
+const INBOUND_ONLY: readonly string[] = ['number', 'numbers', 'application'];
+
+const step = z.object({
+  key: z.string(),
+  title: z.string(),
+  verdict: z.enum(['pass', 'warn', 'fail', 'skip']),
+  message: z.string(),
+  advice: z.string().nullable(),
+  at_ms: z.number(),
+});
+const report = z.object({
+  id: z.string(),
+  state: z.enum(['running', 'ended']),
+  ok: z.boolean(),
+  steps: z.array(step),
+});
+const configuration = z.object({ provider: z.string() });
+type Report = z.infer<typeof report>;
+type Step = z.infer<typeof step>;
+
+export interface CallWish {
+  gateway: GatewayAddress;
+  configurationId: string;
+  number: string;
+  /** Where the capture goes; undefined: a name of its own in the working folder. */
+  file: string | undefined;
+}
+
+/** Undefined: no call is wanted. Throws COMMAND_INVALID. */
+export function callWish(
+  { call, out }: { call?: string; out?: string },
+  where: Pick<CallWish, 'gateway' | 'configurationId'>,
+): CallWish | undefined {
+  if (call === undefined && out === undefined) return undefined;
+  // The gateway decides whether it can be dialled; what is no number at all is a slip of the command.
+  if (call !== undefined && /^\+?[\d\s().-]{5,}$|^sips?:\S+$/.test(call)) {
+    return { ...where, number: call, file: out };
+  }
+  const problem =
+    call === undefined
+      ? '--out goes with --call'
+      : 'say whom to call: --call NUMBER, with + and the country code';
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+/** Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+export async function refusePbx({ gateway, configurationId }: CallWish): Promise<void> {
+  const path = `/organizations/telephony-configs/${configurationId}`;
+  const { provider } = await askGateway(gateway, { method: 'GET', path }, configuration);
+  if (provider !== 'ari') return;
+  const problem = `--call is for hosted providers, and configuration ${configurationId} is an Asterisk: the doctor without --call tests its audio too`;
+  throw new GatewayError('COMMAND_INVALID', { problem });
+}
+
+export function announceCall({ number, configurationId }: CallWish, { out }: CliIo): void {
+  out(
+    `This rings ${number} over configuration ${configurationId}: up to 30 s of ringing, then up to 35 s of talk. The provider\n` +
+      'charges for it as for any call. A voice speaks, is interrupted, sends two key tones and asks for the key 1 or 2.\n' +
+      'Ctrl-C hangs up. First the examination without a call:\n\n',
+  );
+}
+
+/** Whether a fault of the examination would keep the call from working. */
+export function isFatal({ key, verdict }: { key: string; verdict: string }): boolean {
+  return verdict === 'fail' && !INBOUND_ONLY.includes(key);
+}
+
+/** The exit code. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+export async function examineByCall(
+  wish: CallWish,
+  io: CliIo,
+  show: (step: Step, time: string) => string,
+): Promise<number> {
+  const { gateway, configurationId, number } = wish;
+  const path = `/organizations/telephony-configs/${configurationId}/examination-calls`;
+  if (io.interrupted?.aborted === true) {
+    io.out('Interrupted: nobody was called.\n');
+    return 1;
+  }
+  const name = wish.file ?? nameOfCapture(configurationId);
+  // Before it rings: a call without its capture would be a call for nothing.
+  const file = await openNew(name);
+  let text = '';
+  try {
+    io.out(`\nCalling ${number} ...\n`);
+    const body = { phone_number: number };
+    const started = await askGateway(gateway, { method: 'POST', path, body }, report);
+    const call = `${path}/${started.id}`;
+    const { ok } = await follow({ gateway, path: call, io, show }, started);
+    text = await askForText(gateway, { method: 'GET', path: `${call}/capture` });
+    await file.writeFile(text);
+    io.out(
+      ok
+        ? '\nThe call went as it should.\n'
+        : '\nThe call did not go as it should: see ✗, the first one first.\n',
+    );
+    io.out(
+      `Capture: ${name}, without credentials, numbers and host names. Look through it before you pass it on.\n`,
+    );
+    return ok ? 0 : 1;
+  } finally {
+    await file.close();
+    if (text === '') await rm(name, { force: true });
+  }
+}
+
+function nameOfCapture(configurationId: string): string {
+  const time = new Date(systemClock.now()).toISOString().replace(/[-:]|\..*$/g, '');
+  return `patchbay-call-${configurationId}-${time}.jsonl`;
+}
+
+interface Following {
+  gateway: GatewayAddress;
+  path: string;
+  io: CliIo;
+  show: (step: Step, time: string) => string;
+}
+
+/** Until its end. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+async function follow(following: Following, started: Report): Promise<Report> {
+  const { gateway, io, show } = following;
+  const untilMs = systemClock.monotonicMs() + CALL_MS_MAX;
+  let current = started;
+  let shown = 0;
+  let isHungUp = false;
+  for (;;) {
+    for (const each of current.steps.slice(shown)) io.out(show(each, timeOf(each)));
+    shown = current.steps.length;
+    if (current.state === 'ended') return current;
+    if (systemClock.monotonicMs() > untilMs) {
+      throw new GatewayError('GATEWAY_REFUSED', { url: gateway.url, said: 'the call has no end' });
+    }
+    await pause(isHungUp ? undefined : io.interrupted);
+    const hangsUp: boolean = io.interrupted?.aborted === true && !isHungUp;
+    if (hangsUp) io.out('Hanging up ...\n');
+    current = await ask(following, hangsUp);
+    isHungUp ||= hangsUp;
+  }
+}
+
+/** Asks again after a failure: the connection may be back while the call goes on. */
+async function ask({ gateway, path }: Following, hangsUp: boolean): Promise<Report> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return hangsUp
+        ? await askGateway(gateway, { method: 'POST', path: `${path}/hang-up` }, report)
+        : await askGateway(gateway, { method: 'GET', path }, report);
+    } catch (error) {
+      if (attempt >= ATTEMPTS_MAX) throw error;
+    }
+    await pause(undefined);
+  }
+}
+
+/** Seconds since the dial. */
+function timeOf({ at_ms }: Step): string {
+  return `${(at_ms / 1_000).toFixed(1).padStart(5)} s`;
+}
+
+function pause(interrupted: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    // A timer of the clock does not keep the process alive; the terminal's signal handler does.
+    const timer = systemClock.after(ASK_EVERY_MS, resolve);
+    if (interrupted?.aborted === true) return;
+    interrupted?.addEventListener(
+      'abort',
+      () => {
+        timer.cancel();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
+
+/** For the owner's eyes alone; nothing is overwritten. Throws COMMAND_INVALID. */
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
