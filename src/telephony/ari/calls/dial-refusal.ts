@@ -4,24 +4,33 @@
 import { z } from 'zod';
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriClient } from '../rest/client.ts';
+import { endpointIn } from '../rest/dial-string.ts';
+
+/** The command that lists the endpoints of a technology. */
+const LISTS: Readonly<Record<string, string>> = {
+  PJSIP: 'pjsip show endpoints',
+  SIP: 'sip show peers',
+  IAX2: 'iax2 show peers',
+};
 
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
 
 /** The error itself where there is nothing more to say. Never rejects. */
 export async function explainedRefusal(
-  client: AriClient,
+  client: Pick<AriClient, 'send'>,
   dialString: string,
   error: unknown,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const [, technology = '', rest = ''] = /^(PJSIP|SIP|IAX2)\/(.+)$/i.exec(dialString) ?? [];
-  if (codeOf(error) !== 'PROVIDER_DESTINATION' || technology === '') return error;
-  const name = /@([^/@]+)$/.exec(rest)?.[1] ?? rest.split('/')[0] ?? '';
+  const { technology, name } = endpointIn(dialString) ?? { technology: '', name: '' };
+  const list = LISTS[technology.toUpperCase()];
+  if (codeOf(error) !== 'PROVIDER_DESTINATION' || list === undefined) return error;
   const path = `endpoints/${encodeURIComponent(technology)}/${encodeURIComponent(name)}`;
   try {
     const request = { action: 'look', method: 'GET', path } as const;
     const { status, body } = await client.send(request, signal);
-    const reason = reasonOf(`${technology}/${name}`, status, endpoint.safeParse(body).data?.state);
+    const { state } = endpoint.safeParse(body).data ?? {};
+    const reason = reasonOf({ name: `${technology}/${name}`, list }, status, state);
     if (reason === undefined) return error;
     return new GatewayError('PROVIDER_DESTINATION', { provider: 'ari', action: 'dial', reason });
   } catch {
@@ -29,8 +38,15 @@ export async function explainedRefusal(
   }
 }
 
-function reasonOf(name: string, status: number, state: string | undefined): string | undefined {
-  if (status === 404) return `${name}: there is no such endpoint (pjsip show endpoints)`;
+function reasonOf(
+  { name, list }: { name: string; list: string },
+  status: number,
+  state: string | undefined,
+): string | undefined {
+  if (status === 404) return `${name}: there is no such endpoint (${list})`;
   if (status !== 200 || state === 'online') return undefined;
-  return `${name} is not registered (${state}): is the telephone on, and has its AOR a contact (pjsip show contacts)?`;
+  const contact = list.startsWith('pjsip')
+    ? ', and has its AOR a contact (pjsip show contacts)'
+    : '';
+  return `${name} is not registered (${state}): is the telephone on${contact}?`;
 }

@@ -12,12 +12,14 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
+import { endpointIn, withoutPassword } from '../rest/dial-string.ts';
 import { type CheckContext, check } from './check.ts';
 import { type Ask, askOver, contextsOf, isPlain, placeOf } from './dialplan-questions.ts';
 import { numberCallFindings } from './number-calls.ts';
 import type { TestApplication } from './test-application.ts';
 
 const LOOK_MS_MAX = 10_000;
+const HAS_ENDPOINTS = /^(PJSIP|SIP|IAX2)$/i;
 const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
 const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
@@ -112,9 +114,9 @@ async function outboundOutcome(
   ask: Ask,
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
-  const template = account.dial_template;
-  const [, technology = '', rest = ''] = /^(\w+)\/(.*)$/.exec(template) ?? [];
-  const [, target = ''] = /@([^/]*)/.exec(rest) ?? [];
+  const template = withoutPassword(account.dial_template);
+  const { technology, name } = endpointIn(template) ?? { technology: '', name: '' };
+  const target = /\{(number|e164)\}/.test(name) ? '' : name;
   if (technology.toLowerCase() === 'local') {
     if ((await ask(`DIALPLAN_EXISTS(${target})`)) !== '1') {
       return fail(
@@ -122,7 +124,7 @@ async function outboundOutcome(
         'Name the context that dials out: Local/{number}@from-internal/n on FreePBX. dialplan show lists them.',
       );
     }
-    if (!/\/[a-z]*n[a-z]*$/.test(rest)) {
+    if (!/\/[a-z]*n[a-z]*$/.test(template)) {
       return warn(
         `${template} lacks /n at its end.`,
         'Without it Asterisk takes the Local channel out of the call, and its audio with it: add /n.',
@@ -135,6 +137,9 @@ async function outboundOutcome(
       `${template} dials an endpoint of the number's own name: telephones of this PBX.`,
       'For calls to the outside name the trunk: "dial_template": "PJSIP/{number}@TRUNK".',
     );
+  }
+  if (!HAS_ENDPOINTS.test(technology)) {
+    return skip(`${template}: Asterisk has no endpoints of ${technology} that could be looked up.`);
   }
   const path = `endpoints/${encodeURIComponent(technology)}/${encodeURIComponent(target)}`;
   const { status, body } = await client.send({ action: 'look', method: 'GET', path }, signal);
