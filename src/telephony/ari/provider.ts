@@ -165,7 +165,7 @@ function warnOfAddress(account: AriAccount, host: string | undefined, log: Log):
   const isOurs = account.media === 'rtp' || account.media === 'audiosocket';
   if (!isOurs || host === undefined) return;
   try {
-    addressForPbx(host, account.ari_endpoint);
+    addressForPbx(host, account);
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
     log.error({ code: codeOf(error), message }, 'calls of the PBX will have no audio');

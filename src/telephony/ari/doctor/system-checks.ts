@@ -11,7 +11,7 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
-import { isOwnMachine } from '../media/gateway-address.ts';
+import { isLoopback, mayBeOnThisMachine } from '../media/gateway-address.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
 import { judgeRelease } from '../media/transport-selection.ts';
 import type { AriAccount } from '../rest/config.ts';
@@ -212,8 +212,6 @@ function loginFault(account: AriAccount, value: (key: string) => string): string
   return isPassword ? 'username' : 'username and password';
 }
 
-/** An address of this machine alone, for a PBX on another. Where the PBX opens the connection, its own is not known. */
-function leadsToPbx({ connection, ari_endpoint }: AriAccount, uri: URL | null): boolean {
-  if (connection !== 'outgoing' || !isOwnMachine(uri?.hostname ?? '')) return false;
-  return !isOwnMachine(URL.parse(ari_endpoint)?.hostname ?? '');
+function leadsToPbx(account: AriAccount, uri: URL | null): boolean {
+  return isLoopback(uri?.hostname ?? '') && !mayBeOnThisMachine(account);
 }

@@ -61,7 +61,7 @@ function audioSocketTransport(host: string, server: AudioSocketServer): MediaTra
       const { peer, channelId, format } = options;
       const known = AUDIOSOCKET_FORMATS[format];
       if (known === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
-      const target = hostPort(addressForPbx(host, peer.account.ari_endpoint), server.port);
+      const target = hostPort(addressForPbx(host, peer.account), server.port);
       const uuid = peer.random.uuid();
       const accept = (socket: MediaSocket) => options.accept(socket, { channelId, format });
       const expected = server.expect(uuid, { format: known, accept }, signal);
@@ -96,7 +96,7 @@ function rtpTransport(
       const { peer, channelId, format, gone } = options;
       const payloadType = RTP_PAYLOAD_TYPES[format];
       if (payloadType === undefined) throw new GatewayError('MEDIA_CODEC', { encoding: format });
-      const address = addressForPbx(host, peer.account.ari_endpoint);
+      const address = addressForPbx(host, peer.account);
       const socket = await ports.open();
       try {
         const target = hostPort(address, socket.port);

@@ -1,14 +1,28 @@
 // `localhost` as the gateway's address is the PBX itself for a PBX on another machine.
 
+import { hostname, networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { addressForPbx } from '../../../../src/telephony/ari/media/gateway-address.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import type { AriAccount } from '../../../../src/telephony/ari/rest/config.ts';
 import type { RtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { gateway } from '../ari-harness.ts';
 
 const ELSEWHERE = 'http://192.0.2.7:8088';
+const at = (ariEndpoint: string, connection: AriAccount['connection'] = 'outgoing') => ({
+  ari_endpoint: ariEndpoint,
+  connection,
+});
+const ADDRESSES = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+/** This machine, as a PBX may be named; an address with a scope is no part of a URL. */
+const OWN = [
+  hostname(),
+  ...ADDRESSES.filter((each) => each.family === 'IPv4' || each.scopeid === 0).map((each) =>
+    each.family === 'IPv4' ? each.address : `[${each.address}]`,
+  ),
+];
 
 describe("the gateway's address for a PBX", () => {
   it.each([
@@ -18,11 +32,19 @@ describe("the gateway's address for a PBX", () => {
     ['localhost', 'http://localhost:8088', '127.0.0.1'],
     ['::1', 'http://[::1]:8088', '::1'],
   ])('%s is usable for %s', (host, ari, address) => {
-    expect(addressForPbx(host, ari)).toBe(address);
+    expect(addressForPbx(host, at(ari))).toBe(address);
   });
 
   it.each(['localhost', '127.0.0.1', '127.0.1.1', '::1'])('%s is refused in words', (host) => {
-    expect(() => addressForPbx(host, ELSEWHERE)).toThrow(/PATCHBAY_MEDIA_HOST/);
+    expect(() => addressForPbx(host, at(ELSEWHERE))).toThrow(/PATCHBAY_MEDIA_HOST/);
+  });
+
+  it.each(OWN)('may be localhost for a PBX that is named %s, which is this machine', (own) => {
+    expect(addressForPbx('localhost', at(`http://${own}:8088`))).toBe('127.0.0.1');
+  });
+
+  it('may be localhost for a PBX that opens the connection, as its own address is not known', () => {
+    expect(addressForPbx('localhost', at(ELSEWHERE, 'incoming'))).toBe('127.0.0.1');
   });
 
   it.each(['rtp', 'audiosocket'])('is checked when the PBX is connected: %s', (media) => {
