@@ -3,7 +3,7 @@
 import type { CallTimers } from '../dialogue/call-timers.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 
-/** A call this many times as long as its warning is too short to be warned of its end. */
+/** A call that is shorter than this many times its warning ends without one. */
 const WARNING_SHARE_MIN = 4;
 
 /** From the answer on. `text`: the author's words for the warning; may be empty. */
