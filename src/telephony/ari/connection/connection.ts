@@ -165,14 +165,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
-  /** Whether the caller continues in the dialplan: such a channel is not ours to hang up. */
-  isSentAway(callId: string): boolean {
-    return this.#held.isSentAway(callId);
-  }
-
-  /** Our side ends the call: its hang-up cause is not the far end's. */
-  ending(callId: string): void {
-    this.#held.calls.get(callId)?.cancel();
+  get held(): Pick<CallTable, 'calls' | 'isSentAway'> {
+    return this.#held;
   }
 
   /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: the call then goes on with the agent. */
@@ -350,7 +344,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (!this.#held.calls.delete(call.id)) return;
     const { transferredTo } = call;
     const status = call.end(this.clock.monotonicMs(), raw);
-    if (call.isKnown && !this.isSentAway(call.id)) this.#listener.onStatus(status);
+    if (call.isKnown && !this.#held.isSentAway(call.id)) this.#listener.onStatus(status);
     void call.leg?.close();
     if (transferredTo === undefined) return;
     void hangUpChannel(this, transferredTo.channelId);

@@ -5,6 +5,7 @@ import type { CallStatus } from '../../../model/provider.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
+import { isWithUs } from '../calls/away.ts';
 import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
 import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
@@ -73,9 +74,14 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     },
 
     async hangUp(credentials, callId, signal) {
-      const { client, connection } = at(credentials);
-      if (connection?.isSentAway(callId) === true) return;
-      connection?.ending(callId);
+      const { account, client, ids, connection } = at(credentials);
+      if (connection?.held.isSentAway(callId) === true) return;
+      const call = connection?.held.calls.get(callId);
+      // A process that was killed may have sent the caller on.
+      const isOurs = call !== undefined || ids.kindOf(callId) !== undefined;
+      if (!isOurs && !(await isWithUs({ client, account }, callId, signal))) return;
+      // Its hang-up cause is not the far end's.
+      call?.cancel();
       const wanted = {
         action: 'hang-up',
         method: 'DELETE',

@@ -13,6 +13,7 @@ import {
   ariChannel,
   ariInfo,
   FILTERED_EVENTS,
+  isInApplication,
 } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 
@@ -140,9 +141,8 @@ function pathOf(id: string): string {
 
 /** A caller whom the dialplan has sent to our application. We also get events of channels that are not in it,
  *  such as the far half of a local call that we dialled. */
-function isForeign({ ids, account }: AriContext, { id, dialplan }: AriChannel): boolean {
-  const [app] = dialplan.app_data.split(',', 1);
-  return ids.kindOf(id) === undefined && dialplan.app_name === 'Stasis' && app === account.app;
+function isForeign({ ids, account }: AriContext, channel: AriChannel): boolean {
+  return ids.kindOf(channel.id) === undefined && isInApplication(channel, account.app);
 }
 
 function argsOf({ dialplan }: AriChannel): string[] {

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
+import { pause } from '../../../std/pause.ts';
 
 /** From the loss of the media to the end of the call. */
 const OUTAGE_MS_MAX = 5_000;
@@ -64,20 +65,4 @@ async function attemptOnce({ clock, attempt }: OutageOptions, outage: AbortSigna
 
 function pauseMs(nth: number): number {
   return PAUSES_MS[Math.min(nth, PAUSES_MS.length - 1)] ?? 0;
-}
-
-/** Ends early with the signal. */
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (ms === 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const onAbort = (): void => {
-      timer.cancel();
-      resolve();
-    };
-    const timer = clock.after(ms, () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

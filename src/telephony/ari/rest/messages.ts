@@ -86,9 +86,10 @@ export function channelOf(event: AriEvent): AriChannel | undefined {
   return event.type === 'ApplicationReplaced' ? undefined : event.channel;
 }
 
-/** Whether the channel is in an application; one that was dialled directly is only after the answer. */
-export function isInApplication({ dialplan }: AriChannel): boolean {
-  return dialplan.app_name === 'Stasis';
+/** Whether the channel is in an application, any or this one; one that was dialled directly is only after the answer. */
+export function isInApplication({ dialplan }: AriChannel, app?: string): boolean {
+  if (dialplan.app_name !== 'Stasis') return false;
+  return app === undefined || dialplan.app_data.split(',', 1)[0] === app;
 }
 
 /** Events that we ignore: a filter for the application. Source: asterisk §4. */

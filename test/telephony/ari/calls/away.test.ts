@@ -1,8 +1,21 @@
 // A call whose audio cannot be opened says why, and its caller goes on in the dialplan at `away`. Source: asterisk §4.3.
 
 import { describe, expect, it } from 'vitest';
+import { systemRandom } from '../../../../src/std/random.ts';
+import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { Dialplan } from '../../../fakes/asterisk/dialplan.ts';
-import { dial, nothingLeft, patient, rings, type Table, table, until } from '../ari-harness.ts';
+import { ask } from '../../../fakes/asterisk/scenarios/ari-session.ts';
+import {
+  dial,
+  kill,
+  nothingLeft,
+  patient,
+  restart,
+  rings,
+  type Table,
+  table,
+  until,
+} from '../ari-harness.ts';
 
 /** With the label, as the printed extensions.conf has it. */
 const withAway: Dialplan = {
@@ -66,6 +79,95 @@ describe('a caller whose call gets no audio', () => {
     const callId = await dial(at, 'instant');
     await until(() => at.harness.answered.length > 0, 'the answer');
     await expect(at.connection.openMedia(callId, patient)).rejects.toThrow();
+    await nothingLeft(at);
+  });
+});
+
+describe('a caller who may have gone on', () => {
+  const withVoicemail: Dialplan = {
+    'pbx-in': {
+      '_X.': [
+        { app: 'Stasis', args: ['inbound', '%'] },
+        { app: 'Hangup', cause: 16 },
+        { app: 'Record', ms: 30_000, label: 'away' },
+        { app: 'Hangup', cause: 41 },
+      ],
+    },
+  };
+
+  /** Audio is refused, and `continue` is never answered. `isDone`: though it is carried out. */
+  function losesAnswer(at: Table, { isDone }: { isDone: boolean }): void {
+    const account = { url: at.asterisk.url, user: 'admin', password: 'admin' };
+    at.asterisk.users['admin'] = { password: 'admin' };
+    let isForwarded = !isDone;
+    at.asterisk.faults.rest = ({ method, path, query }) => {
+      if (path.endsWith('externalMedia')) return { status: 501, body: null };
+      if (!path.endsWith('/continue')) return undefined;
+      if (isForwarded) return isDone ? undefined : 'hang';
+      isForwarded = true;
+      void ask(account, { method, path, query: { label: query.get('label') ?? '' } });
+      return 'hang';
+    };
+  }
+
+  it('is not hung up where the answer of the PBX is lost', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    losesAnswer(at, { isDone: true });
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    expect(await phone.ended).toMatchObject({ cause: 41 });
+    await nothingLeft(at);
+  });
+
+  it('is hung up if they wait in our application', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    losesAnswer(at, { isDone: false });
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    expect(await phone.ended).toMatchObject({ cause: 38 });
+    await nothingLeft(at);
+  });
+
+  it('is hung up by the next connection if the PBX says nothing', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    losesAnswer(at, { isDone: false });
+    const { rest } = at.asterisk.faults;
+    let looks = 0;
+    at.asterisk.faults.rest = (request) => {
+      const isLook = request.method === 'GET' && request.path.startsWith('channels/');
+      if (!isLook) return rest(request);
+      looks += 1;
+      return { status: 503, body: null };
+    };
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    await until(() => looks === 3, 'three looks');
+    at.asterisk.faults.rest = () => undefined;
+    await at.asterisk.loseNetwork();
+    await at.asterisk.restoreNetwork();
+    await phone.ended;
+    expect(at.clock.monotonicMs()).toBeLessThan(60_000);
+    await nothingLeft(at);
+  });
+
+  it('is not hung up by a gateway that was started after it', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    refuses(at, 'externalMedia', 501);
+    const { call, phone } = await rings(at);
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    await until(() => at.asterisk.requests.some(({ path }) => path.endsWith('/continue')));
+    await kill(at);
+    const next = await restart(at);
+    await next.provider.control.hangUp(next.credentials, call.callId, patient);
+    expect(await phone.ended).toMatchObject({ cause: 41 });
+  });
+
+  it('and one who waits for that gateway is hung up', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    const { call, phone } = await rings(at);
+    const { control } = createAriProvider({ clock: at.clock, random: systemRandom });
+    await control.hangUp(at.credentials, call.callId, patient);
+    await phone.ended;
     await nothingLeft(at);
   });
 });
