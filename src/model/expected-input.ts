@@ -19,6 +19,9 @@ export interface ExpectedInput {
   /** Lower-case phrases without punctuation. */
   phrases: readonly string[];
   slots: readonly SlotType[];
+  /** Phrases of the agent's other steps: recognised as themselves where they are said here, and no answer. Default:
+   *  none. */
+  elsewhere?: readonly string[];
   /** Words that a recogniser should prefer (open speech). */
   boost: readonly string[];
   digits?: {

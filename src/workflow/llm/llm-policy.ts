@@ -64,12 +64,13 @@ export const llmPolicy: DialoguePolicyHandler = {
  *  recognises at least those. */
 export function waitForCaller(step: Step): void {
   const node = currentNode(step);
-  const { phrases, slots, digits } = nodeExpectation(node, node.slots, step.boost);
+  const { phrases, slots, elsewhere, digits } = nodeExpectation(step, node, node.slots);
   const expectation: ExpectedInput = {
     ...OPEN_SPEECH,
     boost: step.boost,
     phrases,
     slots: slots.includes('yes_no') ? slots : [...slots, 'yes_no'],
+    ...(elsewhere && { elsewhere }),
     ...(node.slots.length === 0 || digits === undefined ? {} : { digits }),
   };
   step.actions.push({ type: 'expect', expectation });

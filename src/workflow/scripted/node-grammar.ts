@@ -2,7 +2,8 @@
 
 import { plainWords } from '../../model/control-phrases.ts';
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
-import type { GraphNode } from '../graph/graph.ts';
+import type { Step } from '../engine/step.ts';
+import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { SlotHint } from '../nodes/fields.ts';
 import {
   choicesOf,
@@ -15,14 +16,16 @@ import {
 /** Few and dissimilar: every further phrase lowers the confidence of a weak recogniser. */
 const GLOBAL_PHRASES = ['repeat that', 'help', 'goodbye'];
 const DIGITS_MAX_DEFAULT = 16;
+/** Phrases of other steps: more would cost the current one its answers, and time. */
+const ELSEWHERE_MAX = 40;
 /** Slot types that can be entered by keys. */
 const KEYED: readonly (SlotType | undefined)[] = ['digit', 'digits', 'number', 'yes_no'];
 
 /** `open` are the node's slots without a value. */
 export function nodeExpectation(
+  { graph, boost }: Pick<Step, 'graph' | 'boost'>,
   node: GraphNode,
   open: readonly SlotHint[],
-  boost: readonly string[],
 ): ExpectedInput {
   const choices = choicesOf(node);
   const edgePhrases = choices.flatMap(({ phrases }) => phrases);
@@ -39,13 +42,34 @@ export function nodeExpectation(
     open,
     choices.some(({ edge }) => edge.dtmf !== undefined),
   );
+  const elsewhere = phrasesElsewhere(graph, node, spoken);
   return {
     closed: true,
     phrases: [...new Set(spoken)],
     slots: [...new Set([...slots, ...yesNo])],
+    ...(elsewhere.length > 0 && { elsewhere }),
     boost,
     ...(digits === undefined ? {} : { digits }),
   };
+}
+
+/** What is said in other nodes, and is no phrase of this one. Words that only a label has are no phrase either, and
+ *  single words are left out: short values sound like them ("billing" was recognised for "nine" and "no"). */
+export function phrasesElsewhere(
+  graph: Pick<Graph, 'nodes'>,
+  node: GraphNode,
+  own: readonly string[],
+): string[] {
+  const others = [...graph.nodes.values()].filter(({ id }) => id !== node.id);
+  const phrases = others.flatMap((other) => [
+    ...choicesOf(other).flatMap((choice) => (choice.derived ? [] : choice.phrases)),
+    ...other.slots.flatMap(wordChoices).map(plainWords),
+  ]);
+  const known = new Set(own);
+  const unexpected = phrases.filter(
+    (phrase) => phrase.includes(' ') && !known.has(phrase) && !isYesOrNo(phrase),
+  );
+  return [...new Set(unexpected)].slice(0, ELSEWHERE_MAX);
 }
 
 /** Yes or no, by voice or key. */

@@ -100,7 +100,7 @@ export function waitForInput(step: Step): void {
   const { scripted } = step.state;
   const expectation =
     scripted.confirming === null
-      ? nodeExpectation(currentNode(step), openSlots(step), step.boost)
+      ? nodeExpectation(step, currentNode(step), openSlots(step))
       : confirmExpectation(step.boost);
   expectInput(step, expectation);
 }

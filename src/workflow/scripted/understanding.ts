@@ -22,7 +22,8 @@ import {
   spokenForms,
   wordChoices,
 } from './edge-choices.ts';
-import { type Candidate, type Decision, decide, rank } from './phrase-match.ts';
+import { phrasesElsewhere } from './node-grammar.ts';
+import { type Candidate, type Decision, decide, type Ranked, rank } from './phrase-match.ts';
 import { handleNoMatch, leave, openSlots, readMenu, repeat } from './traversal.ts';
 
 type GlobalName = 'repeat' | 'help' | 'operator' | 'goodbye' | 'greeting' | 'presence';
@@ -55,7 +56,7 @@ export function handleCallerTurn(step: Step, turn: CallerTurnEvent): void {
 function takeWords(step: Step, turn: CallerTurnEvent): void {
   const ranked = rank(turn.text, candidatesOf(step));
   const [best] = ranked;
-  const decision = decide(ranked, turn.confidence);
+  const decision = withDoubt(step, turn, best, decide(ranked, turn.confidence));
   const target = decision === 'reject' ? undefined : best?.target;
   // A whole phrase of the author's is never taken for a value.
   const values = best?.fit === 1 ? [] : valuesIn(step, turn);
@@ -74,6 +75,20 @@ function takeWords(step: Step, turn: CallerTurnEvent): void {
   } else {
     handleNoMatch(step);
   }
+}
+
+/** A phrase of another step, which fits one of this step in part, is asked about. */
+function withDoubt(
+  step: Step,
+  { text, source }: CallerTurnEvent,
+  best: Ranked<Target> | undefined,
+  decision: Decision,
+): Decision {
+  if (decision !== 'accept' || source !== 'speech' || best === undefined || best.fit === 1) {
+    return decision;
+  }
+  const elsewhere = phrasesElsewhere(step.graph, currentNode(step), []);
+  return elsewhere.includes(plainWords(text)) ? 'confirm' : 'accept';
 }
 
 function takeChoice(

@@ -25,7 +25,7 @@ function menu(kind: string, phrases: readonly string[]): Case {
   return { kind, expectation, answers: phrases };
 }
 
-export const CASES: readonly Case[] = [
+const ALONE: readonly Case[] = [
   slot('yes_no', ['yes', 'no', 'yes please', 'no thank you', 'yeah', 'correct', "that's right"]),
   slot('weekday', [
     ...['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],
@@ -45,6 +45,13 @@ export const CASES: readonly Case[] = [
   slot('time', ['half past nine', 'ten thirty', "three o'clock", 'two p.m.']),
   slot('money', ['twenty five dollars', 'nine hundred dollars', 'sixty dollars and fifty cents']),
 ];
+
+/** Each as one step of an agent that has the others too. */
+export const CASES: readonly Case[] = ALONE.map((item) => {
+  const phrases = ALONE.filter(({ kind }) => kind !== item.kind && kind.startsWith('menu'));
+  const elsewhere = phrases.flatMap(({ answers }) => answers.filter((text) => text.includes(' ')));
+  return { ...item, expectation: { ...item.expectation, elsewhere } };
+});
 
 /** Said in English, and not expected by a case that has no such answer. */
 export const ELSEWHERE: readonly string[] = [

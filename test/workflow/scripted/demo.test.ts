@@ -33,7 +33,7 @@ describe('dental reception without a model', () => {
     expect(call.said).toEqual([
       'Welcome to Hill Dental. Would you like to book an appointment, or cancel an appointment?',
     ]);
-    expect(call.last('expect').expectation).toEqual({
+    expect(call.last('expect').expectation).toMatchObject({
       closed: true,
       phrases: [
         'book an appointment',

@@ -12,7 +12,7 @@ export interface Grammar {
   words: string[];
   /** How freely it combines words: `phrases` has whole phrases only, `loop` repeats words at will. */
   form: GrammarForm;
-  /** The rival phrases in it. */
+  /** The rival phrases in it, those of other steps included. */
   rivals: readonly string[];
 }
 
@@ -56,7 +56,8 @@ export function buildGrammar(expectation: ExpectedInput, options: GrammarOptions
   if (phrases.length + slots.length === 0) return { grammar: undefined, warnings };
   const values = slots.flatMap((slot) => (RULES[slot] ?? '').split(' | '));
   const expected = new Set([...phrases, ...values]);
-  const rivals = sayablePhrases(options.rivals ?? [], options.dictionary, []);
+  const unexpected = [...(expectation.elsewhere ?? []), ...(options.rivals ?? [])];
+  const rivals = sayablePhrases(unexpected, options.dictionary, []);
   const others = rivals.filter((phrase) => !expected.has(phrase));
   const own = [...slots.map((slot) => `<${slot}>`), ...phrases];
   const said = others.length === 0 ? own : [...weighted(own, 1), ...weighted(others, RIVAL_WEIGHT)];

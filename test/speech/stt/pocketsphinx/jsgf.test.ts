@@ -42,6 +42,13 @@ describe('grammar of an expectation', () => {
     expect(phrasesOf(['support', 'sales']).grammar).toEqual(first.grammar);
   });
 
+  it('has the phrases of other steps beside its own, as rivals', () => {
+    const expectation = { ...OPEN_SPEECH, phrases: ['sales'], elsewhere: ['support', 'sales'] };
+    const { grammar } = buildGrammar(expectation, { dictionary: all });
+    expect(grammar?.rivals).toEqual(['support']);
+    expect(grammar?.text).toContain('/1/ sales | /0.002/ support');
+  });
+
   it('is none when nothing is expected', () => {
     expect(buildGrammar(OPEN_SPEECH, { dictionary: all })).toEqual({
       grammar: undefined,
@@ -139,5 +146,5 @@ describe('grammar of an expectation', () => {
         for (const word of grammar.words) expect(word).toMatch(/^[a-z][a-z'.]*$/);
       }),
     );
-  });
+  }, 90_000);
 });

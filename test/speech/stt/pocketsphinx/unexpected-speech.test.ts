@@ -10,7 +10,7 @@ import { RULES } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import { openPocketSphinx } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx.ts';
 import { missingLibraries } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { RIVAL_PHRASES } from '../../../../src/speech/stt/pocketsphinx/rival-phrases.ts';
-import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
+import type { RecognizedWords, SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
@@ -75,6 +75,28 @@ describe.skipIf(missing !== undefined)(`the embedded recogniser${skipped}`, () =
     }
     expect(share('unexpected speech accepted', accepted, all)).toBeLessThanOrEqual(0.03);
   }, 300_000);
+
+  it('recognises a phrase of another step as itself, and finds no goodbye in it', async () => {
+    const step = {
+      ...OPEN_SPEECH,
+      closed: true,
+      phrases: ['talk about my bill', 'opening hours', ...GLOBALS, 'goodbye'],
+    };
+    const elsewhere = ['book an appointment', 'cancel an appointment', 'in the afternoon'];
+    const all = of(['book an appointment']);
+    const isAnswer = ({ text, confidence }: RecognizedWords) =>
+      step.phrases.includes(text) && trustIn(confidence) !== 'reject';
+    let [itself, answers] = [0, 0];
+    for (const sound of all) {
+      const words = await recognizedAs(stt, sound, { ...step, elsewhere });
+      itself += Number(words.text === 'book an appointment');
+      answers += Number(isAnswer(words));
+    }
+    expect(share('phrases of another step recognised', itself, all.length)).toBeGreaterThanOrEqual(
+      0.8,
+    );
+    expect(share('taken for one of this step', answers, all.length)).toBe(0);
+  });
 
   it('still understands what it expects', async () => {
     const booked = await Promise.all(
