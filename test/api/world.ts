@@ -214,7 +214,7 @@ function telephonyExamples({
     getDefaultTelephonyConfiguration: {},
     saveDefaultTelephonyConfiguration: { body: pbx },
     reactivateTelephonyConfiguration: { path },
-    examineTelephonyConfiguration: { path },
+    examineTelephonyConfiguration: { path, body: { call_numbers: true, context: 'from-trunk' } },
     startExaminationCall: { path, body: { phone_number: '+15550100' } },
     getExaminationCall: { path: examination },
     hangUpExaminationCall: { path: examination },

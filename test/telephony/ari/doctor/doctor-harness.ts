@@ -1,6 +1,8 @@
 // A simulated Asterisk, the connector of a gateway, and the doctor that examines the one through the other. Time is the
 // test's: it runs as fast as they can talk.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
@@ -102,6 +104,21 @@ export class DoctorWorld {
     const connection = this.provider.pbx.connect(account, { log: quietLog().log, listener });
     this.close.push(() => connection.close());
     return { connection, state, up };
+  }
+
+  /** Where a PBX opens its connection to the gateway, as `client`. */
+  async serveUpgrades(client: string): Promise<string> {
+    const server = createServer();
+    server.on('upgrade', (request, socket, head) => {
+      if (!this.provider.pbx.takeUpgrade(request, socket, head, client)) socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    this.close.push(
+      () => server.closeAllConnections(),
+      () => server.close(),
+    );
+    const { port } = server.address() as AddressInfo;
+    return `ws://127.0.0.1:${port}/api/v1/telephony/pbx/`;
   }
 
   async examine(examination: Examination = {}): Promise<Map<string, Finding>> {

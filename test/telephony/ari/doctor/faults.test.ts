@@ -2,8 +2,7 @@
 // remedy, in the words of the table.
 
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
@@ -106,14 +105,7 @@ async function incoming(attempt?: { app: string; password: string }): Promise<Fi
   await world.play();
   await world.ownConnection({ connection: 'incoming' });
   if (attempt !== undefined) {
-    const server = createServer();
-    server.on('upgrade', (request, socket, head) => {
-      if (!world.provider.pbx.takeUpgrade(request, socket, head, '192.0.2.9')) socket.destroy();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    world.close.push(() => server.close());
-    const { port } = server.address() as AddressInfo;
-    const url = `ws://127.0.0.1:${port}/api/v1/telephony/pbx/${attempt.app}`;
+    const url = `${await world.serveUpgrades('192.0.2.9')}${attempt.app}`;
     const login = Buffer.from(`gw:${attempt.password}`).toString('base64');
     const socket = new WebSocket(url, 'ari', { headers: { authorization: `Basic ${login}` } });
     await new Promise((resolve) => socket.once('error', resolve));
@@ -122,7 +114,7 @@ async function incoming(attempt?: { app: string; password: string }): Promise<Fi
 }
 
 async function closedPort(): Promise<Findings> {
-  const server = createTcpServer((socket) => {
+  const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end());
   });

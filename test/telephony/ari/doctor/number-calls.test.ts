@@ -2,6 +2,8 @@
 // not. No agent starts, and nothing is left.
 
 import { describe, expect, it } from 'vitest';
+import { systemRandom } from '../../../../src/std/random.ts';
+import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 import type { Dialplan, Step } from '../../../fakes/asterisk/dialplan.ts';
 import type { FakeAsteriskOptions } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { APP, withDoctor } from './doctor-harness.ts';
@@ -72,6 +74,49 @@ describe('calls of the doctor to numbers', () => {
       verdict: 'pass',
       message: expect.stringContaining('over a channel that the dialplan dialled'),
     });
+  });
+
+  it('reach it also over a connection that Asterisk has opened', async () => {
+    const { world } = doctor;
+    const lines = {
+      '8000': [stasis],
+      '8001': [{ app: 'Answer' } as Step, { ...stasis, name: 'old' }],
+    };
+    await world.play(trunkWith(lines));
+    const { up } = await world.ownConnection({ connection: 'incoming' });
+    const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
+    const login = { username: 'gw', password: 'gwsecret' };
+    world.close.push(world.asterisk.dialOut({ uri, protocols: 'ari', ...login, apps: [APP] }));
+    await up;
+    const fields = { connection: 'incoming' };
+    const findings = await world.examine({ fields, numbers: ['8000', '8001'], callFrom: null });
+    expect(findings.get('call:8000')?.verdict).toBe('pass');
+    expect(findings.get('call:8001')?.verdict).toBe('fail');
+    expect(world.inbound).toEqual([]);
+    world.expectNothingLeft();
+  });
+
+  it('of a killed process get no agent either, and are hung up', async () => {
+    const { world } = doctor;
+    await world.play(trunkWith({ '8000': [stasis] }));
+    const { up } = await world.ownConnection();
+    await up;
+    await world.connectApp(`${APP}_doctor`);
+    const query = new URLSearchParams({
+      endpoint: 'Local/8000@from-trunk/n',
+      app: `${APP}_doctor`,
+      otherChannelId: createChannelIds(APP, systemRandom).make('d'),
+    });
+    const authorization = `Basic ${Buffer.from('gw:gwsecret').toString('base64')}`;
+    const url = `${world.asterisk.url}/ari/channels?${query}`;
+    expect((await fetch(url, { method: 'POST', headers: { authorization } })).status).toBe(200);
+    const arrived = (): boolean =>
+      world.asterisk.stasis.sent.some(
+        ({ type, application }) => type === 'StasisStart' && application === APP,
+      );
+    await expect.poll(arrived).toBe(true);
+    await expect.poll(() => world.asterisk.channels.length).toBe(0);
+    expect(world.inbound).toEqual([]);
   });
 
   it('a caller who rings meanwhile gets an agent', async () => {
