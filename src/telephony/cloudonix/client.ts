@@ -4,11 +4,12 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
+import { AccountBudgets } from '../provider/account-budgets.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { type CloudonixConfig, cloudonixConfig } from './config.ts';
-import { RequestBudget } from './request-budget.ts';
+import { domainBudget } from './request-budget.ts';
 
 const provider = 'cloudonix';
 const BASE_URL = 'https://api.cloudonix.io';
@@ -16,8 +17,6 @@ const TOO_MANY = 429;
 /** Of an urgent request, when others have used up the domain's budget: a refused request had no effect. */
 const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 1_000;
-/** Domains with a budget in memory; idle ones make room. */
-const BUDGETS_MAX = 1_000;
 
 export interface CloudonixRequest {
   action: string;
@@ -48,23 +47,15 @@ export function createCloudonixClient(options: {
   requestsMax?: number | undefined;
 }): CloudonixClient {
   const { rest, clock, requestsMax } = options;
-  const budgets = new Map<string, RequestBudget>();
-  const budgetOf = (key: string): RequestBudget => {
-    const known = budgets.get(key);
-    if (known !== undefined) return known;
-    if (budgets.size >= BUDGETS_MAX) {
-      for (const [idle, budget] of budgets) if (budget.isIdle) budgets.delete(idle);
-    }
-    const budget = new RequestBudget({ clock, ...(requestsMax && { requestsMax }) });
-    budgets.set(key, budget);
-    return budget;
-  };
+  const budgets = new AccountBudgets(() =>
+    domainBudget({ clock, ...(requestsMax && { requestsMax }) }),
+  );
   return {
     async send(credentials, wanted, signal) {
       const config = checkedCredentials(credentials);
       const { action, isUrgent = false } = wanted;
       const request = restRequest(config, wanted);
-      const budget = budgetOf(`${baseUrl(config)} ${config.domain_id}`);
+      const budget = budgets.of(`${baseUrl(config)} ${config.domain_id}`);
       for (let attempt = 1; ; attempt++) {
         await budget.claim(action, isUrgent, signal);
         const response = await rest.send(request, signal);

@@ -90,7 +90,8 @@ export function createAccountClient<A extends Account>(
         ...(body !== null && { 'content-type': 'application/json' }),
       };
       const text = body === null ? null : JSON.stringify(body);
-      return rest.send({ action, method, url, headers, body: text, repeatable }, signal);
+      const request = { action, method, url, headers, body: text, repeatable };
+      return rest.send({ ...request, account: `${base} ${config.auth_id}` }, signal);
     },
     contentOf(response, { action, repeatable }, schema) {
       const { status } = response;

@@ -2,15 +2,24 @@
 // table.
 
 import { createStreamMedia } from '../plivo-xml/media.ts';
+import { createAccountRest } from '../provider/account-rest.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import type { HostedOptions } from '../provider/rest-client.ts';
 import { createPlivoClient } from './client.ts';
 import { createPlivoControl, PLIVO_CALL_S_MAX } from './control.ts';
 import { createPlivoInspection } from './inspection.ts';
 import { plivoWebhook } from './webhook.ts';
 
+/** Plivo's limit for an account: 300 requests in 5 seconds. */
+const LIMIT = {
+  requestsMax: 300,
+  windowMs: 5_200,
+  reserved: 50,
+  words: 'the 300 requests in 5 seconds that an account may send',
+};
+
 export function createPlivoProvider(options: HostedOptions): HostedProvider {
-  const rest = createRest({ provider: 'plivo', ...options });
+  const rest = createAccountRest({ provider: 'plivo', ...options, limit: LIMIT });
   return {
     name: 'plivo',
     capabilities: {

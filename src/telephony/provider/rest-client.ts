@@ -17,6 +17,8 @@ export interface RestRequest {
   body: string | null;
   /** Whether it is idempotent. */
   repeatable: boolean;
+  /** Identifies the account, for its limit of requests. No secret. */
+  account?: string | undefined;
 }
 
 export interface RestResponse {
@@ -24,6 +26,8 @@ export interface RestResponse {
   body: string;
   /** The header `Date`, milliseconds since 1970; null without one. */
   dateMs?: number | null;
+  /** The header `Retry-After`, in milliseconds from now; null without one. */
+  retryAfterMs?: number | null;
 }
 
 /** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect, or
@@ -126,12 +130,22 @@ async function exchange(
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString();
-  return { status: response.statusCode, body: text, dateMs: dateOf(response.headers['date']) };
+  const { date, ['retry-after']: retryAfter } = response.headers;
+  const dateMs = dateOf(date);
+  const retryAfterMs = pauseOf(retryAfter, dateMs);
+  return { status: response.statusCode, body: text, dateMs, retryAfterMs };
 }
 
 function dateOf(header: string | string[] | undefined): number | null {
   const ms = typeof header === 'string' ? Date.parse(header) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
+}
+
+/** Seconds, or a date, which counts from the answer's own. */
+function pauseOf(header: string | string[] | undefined, dateMs: number | null): number | null {
+  if (typeof header === 'string' && /^\d{1,6}$/.test(header)) return Number(header) * 1_000;
+  const untilMs = dateOf(header);
+  return untilMs === null || dateMs === null ? null : Math.max(0, untilMs - dateMs);
 }
 
 function failure(

@@ -1,7 +1,8 @@
 // Telnyx as a telephony provider, over Call Control: joins its media, control and webhooks. Source: providers §2, §7.1.
 
+import { createAccountRest } from '../provider/account-rest.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import type { HostedOptions } from '../provider/rest-client.ts';
 import { createTelnyxClient } from './client.ts';
 import { createTelnyxControl, TELNYX_CALL_S_MAX } from './control.ts';
 import { createTelnyxInspection } from './inspection.ts';
@@ -9,7 +10,7 @@ import { createTelnyxMedia } from './media.ts';
 import { createTelnyxWebhook } from './webhook.ts';
 
 export function createTelnyxProvider(options: HostedOptions): HostedProvider {
-  const client = createTelnyxClient(createRest({ provider: 'telnyx', ...options }));
+  const client = createTelnyxClient(createAccountRest({ provider: 'telnyx', ...options }));
   return {
     name: 'telnyx',
     capabilities: {

@@ -68,6 +68,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
         },
         body: wanted.form?.toString() ?? null,
         repeatable: wanted.repeatable,
+        account: `${base} ${config.account_sid}`,
       };
       return rest.send(request, signal);
     },

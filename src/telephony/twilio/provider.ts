@@ -1,8 +1,9 @@
 // Twilio as a telephony provider: joins its media, control and webhooks. Source: providers' capability
 // table.
 
+import { createAccountRest } from '../provider/account-rest.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import type { HostedOptions } from '../provider/rest-client.ts';
 import { createTwilioClient } from './client.ts';
 import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';
 import { createTwilioInspection } from './inspection.ts';
@@ -10,7 +11,7 @@ import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';
 
 export function createTwilioProvider(options: HostedOptions): HostedProvider {
-  const rest = createRest({ provider: 'twilio', ...options });
+  const rest = createAccountRest({ provider: 'twilio', ...options });
   return {
     name: 'twilio',
     capabilities: {

@@ -2,15 +2,16 @@
 // Source: providers' capability table.
 
 import { createStreamMedia } from '../plivo-xml/media.ts';
+import { createAccountRest } from '../provider/account-rest.ts';
 import type { HostedProvider } from '../provider/provider.ts';
-import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import type { HostedOptions } from '../provider/rest-client.ts';
 import { createVobizClient } from './client.ts';
 import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';
 import { createVobizInspection } from './inspection.ts';
 import { vobizWebhook } from './webhook.ts';
 
 export function createVobizProvider(options: HostedOptions): HostedProvider {
-  const rest = createRest({ provider: 'vobiz', ...options });
+  const rest = createAccountRest({ provider: 'vobiz', ...options });
   return {
     name: 'vobiz',
     capabilities: {

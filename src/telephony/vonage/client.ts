@@ -64,6 +64,7 @@ export function createVonageClient(rest: Rest, clock: Clock): VonageClient {
         },
         body: form?.toString() ?? (body === undefined ? null : JSON.stringify(body)),
         repeatable: wanted.repeatable,
+        account: `${baseUrl(config, wanted.api)} ${config.api_key}`,
       };
       return rest.send(request, signal);
     },

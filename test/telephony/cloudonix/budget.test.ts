@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import {
+  domainBudget,
   REQUESTS_MAX,
   RESERVED_REQUESTS,
-  RequestBudget,
   WINDOW_MS,
 } from '../../../src/telephony/cloudonix/request-budget.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -18,7 +18,7 @@ const code = (expected: string) => expect.objectContaining({ code: expected });
 /** Claims by name; `started` has those that may be sent. */
 function claims(options: { requestsMax?: number } = {}) {
   const clock = new FakeClock();
-  const budget = new RequestBudget({ clock, ...options });
+  const budget = domainBudget({ clock, ...options });
   const started: string[] = [];
   const failed: unknown[] = [];
   const claim = async (name: string, isUrgent = false, by = signal): Promise<void> => {

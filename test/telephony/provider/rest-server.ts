@@ -12,7 +12,10 @@ export interface Asked {
 
 /** The answer, at once or once `until` resolves; `hang` for none, or `reset` for a connection that breaks
  *  after the request. */
-export type Answer = { status: number; body: unknown; until?: Promise<unknown> } | 'hang' | 'reset';
+export type Answer =
+  | { status: number; body: unknown; until?: Promise<unknown>; headers?: Record<string, string> }
+  | 'hang'
+  | 'reset';
 
 export interface RestServer {
   url: string;
@@ -70,5 +73,7 @@ async function reply(response: ServerResponse, answer: Answer): Promise<void> {
   }
   if (answer.until !== undefined) await answer.until;
   const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
+  response
+    .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    .end(body);
 }

@@ -1,0 +1,46 @@
+// Requests in the name of accounts: within the provider's limit for one account, and after the pause that it asks for
+// (429 with Retry-After). A request that was refused for that reason had no effect, and is sent once more.
+
+import { AccountBudgets } from './account-budgets.ts';
+import { RequestBudget, type RequestLimit } from './request-budget.ts';
+import { createRest, type Rest, type RestOptions } from './rest-client.ts';
+
+const TOO_MANY = 429;
+/** A longer pause is not waited for: a caller is on the line, or a contact can be put off. */
+const RETRY_MS_MAX = 3_000;
+/** Longest time for which an account sends nothing, whatever the provider asks for: calls must end meanwhile. */
+const PAUSE_MS_MAX = 10_000;
+const ATTEMPTS_MAX = 2;
+
+/** A caller waits for it, or the call costs money until then. */
+const URGENT: ReadonlySet<string> = new Set([
+  'hang-up',
+  'transfer',
+  'join',
+  'stop-stream',
+  'answer',
+  'reject',
+  'send-digits',
+]);
+
+/** `limit`: of one account, where the provider documents one. Requests without an account are not limited. */
+export function createAccountRest(options: RestOptions & { limit?: RequestLimit }): Rest {
+  const { provider, clock, limit } = options;
+  const rest = createRest(options);
+  const budgets = new AccountBudgets(() => new RequestBudget({ clock, provider, limit }));
+  return {
+    async send(request, signal) {
+      const { account, action } = request;
+      if (account === undefined) return rest.send(request, signal);
+      const budget = budgets.of(account);
+      for (let attempt = 1; ; attempt += 1) {
+        await budget.claim(action, URGENT.has(action), signal);
+        const response = await rest.send(request, signal);
+        const pauseMs = response.retryAfterMs ?? null;
+        if (response.status !== TOO_MANY || pauseMs === null) return response;
+        budget.pause(Math.min(pauseMs, PAUSE_MS_MAX));
+        if (attempt === ATTEMPTS_MAX || pauseMs > RETRY_MS_MAX) return response;
+      }
+    },
+  };
+}

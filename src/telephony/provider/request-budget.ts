@@ -1,0 +1,133 @@
+// The requests to one account at a provider: at most so many in a time, and none while the provider asks for a pause.
+// Requests above that wait their turn here; urgent ones go first, and a part of the budget is theirs alone, so that a
+// campaign's dials do not hold up the end of a call. Other processes with the same account are not counted: the provider
+// answers a request above the limit with 429 then.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+
+/** From here on a request fails at once: more than start within the longest wait, at the limits of all providers. */
+const WAITING_MAX = 1_000;
+/** Longest wait of a request, longer than any window: after that, the queue is too long for it. */
+const WAIT_MS_MAX = 12_000;
+
+/** What the provider documents for an account. */
+export interface RequestLimit {
+  requestsMax: number;
+  windowMs: number;
+  /** Of them, for urgent requests alone. */
+  reserved: number;
+  /** From here on a request fails at once. Default: 1,000. */
+  waitingMax?: number;
+  /** For the error: `the 10 requests in 10 seconds that a domain may send`. */
+  words: string;
+}
+
+interface Waiting {
+  isUrgent: boolean;
+  start: () => void;
+}
+
+export class RequestBudget {
+  readonly #clock: Clock;
+  readonly #provider: ProviderName;
+  /** Undefined: the provider documents none. */
+  readonly #limit: RequestLimit | undefined;
+  /** Starts within the window, oldest first, monotonic milliseconds. */
+  #starts: number[] = [];
+  #waiting: Waiting[] = [];
+  #pausedUntilMs = 0;
+  #timer: Timer | undefined;
+
+  constructor(options: {
+    clock: Clock;
+    provider: ProviderName;
+    limit: RequestLimit | undefined;
+  }) {
+    this.#clock = options.clock;
+    this.#provider = options.provider;
+    this.#limit = options.limit;
+  }
+
+  /** Nothing waits and nothing counts. */
+  get isIdle(): boolean {
+    this.#forget();
+    const isPaused = this.#pausedUntilMs > this.#clock.monotonicMs();
+    return this.#starts.length === 0 && this.#waiting.length === 0 && !isPaused;
+  }
+
+  /** The provider has asked for it: no request starts for so long. */
+  pause(ms: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + ms);
+  }
+
+  /** Resolves when the request may be sent. Throws PROVIDER_CAPACITY if that would take too long, PROVIDER_FAILED if
+   *  `signal` is aborted meanwhile: nothing was sent then. */
+  claim(action: string, isUrgent: boolean, signal: AbortSignal): Promise<void> {
+    if (this.#waiting.length >= (this.#limit?.waitingMax ?? WAITING_MAX))
+      return Promise.reject(this.#exhausted(action));
+    return new Promise((resolve, reject) => {
+      const done = (settle: () => void): void => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiting);
+        timer.cancel();
+        signal.removeEventListener('abort', onAbort);
+        settle();
+      };
+      const onAbort = (): void => {
+        const facts = { provider: this.#provider, action, reason: 'aborted' };
+        done(() => reject(new GatewayError('PROVIDER_FAILED', facts, signal.reason)));
+      };
+      const waiting: Waiting = { isUrgent, start: () => done(resolve) };
+      const timer = this.#clock.after(WAIT_MS_MAX, () =>
+        done(() => reject(this.#exhausted(action))),
+      );
+      this.#waiting.push(waiting);
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      else this.#startNext();
+    });
+  }
+
+  #startNext(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const waitMs = this.#waitMs(next.isUrgent);
+      if (waitMs > 0) {
+        this.#timer = this.#clock.after(waitMs, () => this.#startNext());
+        return;
+      }
+      if (this.#limit !== undefined) this.#starts.push(this.#clock.monotonicMs());
+      next.start();
+    }
+  }
+
+  #next(): Waiting | undefined {
+    return this.#waiting.find(({ isUrgent }) => isUrgent) ?? this.#waiting[0];
+  }
+
+  /** Until such a request may be sent. */
+  #waitMs(isUrgent: boolean): number {
+    this.#forget();
+    const nowMs = this.#clock.monotonicMs();
+    const pauseMs = Math.max(0, this.#pausedUntilMs - nowMs);
+    if (this.#limit === undefined) return pauseMs;
+    const { requestsMax, reserved, windowMs } = this.#limit;
+    const allowed = isUrgent ? requestsMax : requestsMax - reserved;
+    /** The one that must leave the window first. */
+    const before = this.#starts[this.#starts.length - allowed];
+    return before === undefined ? pauseMs : Math.max(pauseMs, before + windowMs - nowMs);
+  }
+
+  #forget(): void {
+    const sinceMs = this.#clock.monotonicMs() - (this.#limit?.windowMs ?? 0);
+    while ((this.#starts[0] ?? Number.POSITIVE_INFINITY) <= sinceMs) this.#starts.shift();
+  }
+
+  #exhausted(action: string): GatewayError {
+    const words = this.#limit?.words ?? 'the requests that an account may send now';
+    const reason = `${words} are used up`;
+    return new GatewayError('PROVIDER_CAPACITY', { provider: this.#provider, action, reason });
+  }
+}
