@@ -14,7 +14,6 @@ import type { Random } from '../std/random.ts';
 import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
-import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
 import { isWithinCallingWindow, nextCallingWindow } from './calling-window.ts';
 import { sourceKeyOf } from './contact-file.ts';
 import { ProviderFaults } from './provider-faults.ts';
@@ -344,5 +343,33 @@ export class Dispatcher {
     const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
     const untilMs = clock.monotonicMs() + ms;
     this.#pauses.set(configurationId, { untilMs, nextMs: Math.min(PAUSE_MS.most, ms * 2) });
+  }
+}
+
+interface CallCapacity {
+  /** Concurrent calls of the organization. */
+  limit: number;
+  /** A claim subtracts its calls. */
+  free: number;
+}
+
+/** How many calls organizations may still start during one round: read from the store once for each, less the claims.
+ *  Other processes claim meanwhile; the limit itself is enforced when a call starts. */
+class CallCapacityOfTick {
+  readonly #store: Pick<Store, 'accounts' | 'contacts'>;
+  readonly #byOrganization = new Map<string, CallCapacity>();
+
+  constructor(store: Pick<Store, 'accounts' | 'contacts'>) {
+    this.#store = store;
+  }
+
+  async of(organizationId: string): Promise<CallCapacity> {
+    const known = this.#byOrganization.get(organizationId);
+    if (known !== undefined) return known;
+    const { accounts, contacts } = this.#store;
+    const limit = await accounts.concurrentCallLimit(organizationId);
+    const calls = { limit, free: await contacts.freeSlots(organizationId, limit) };
+    this.#byOrganization.set(organizationId, calls);
+    return calls;
   }
 }

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../demo/api-client.ts';
+import { GatewayRig } from '../demo/gateway-rig.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { type Agents, setUp } from '../demo/two-calls.ts';
 import { type FakeAsterisk, startAsterisk } from '../fakes/asterisk/fake-asterisk.ts';
 import type { Phone } from '../fakes/asterisk/phone.ts';
-import { GatewayRig } from './gateway-rig.ts';
 
 const rig = new GatewayRig('asterisk-kill');
 const WAIT_MS_MAX = 20_000;

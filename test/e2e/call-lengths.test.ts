@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readWav } from '../../src/audio/wav.ts';
 import { type ApiClient, download, type RunDetail } from '../demo/api-client.ts';
+import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
 import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import type { Agents } from '../demo/two-calls.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
 const rig = new GatewayRig('lengths');
 const POLL = { timeout: 60_000, interval: 200 };

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
 import { type ApiClient, download } from '../demo/api-client.ts';
+import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
 import { holdCall } from '../demo/person.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import type { Agents } from '../demo/two-calls.ts';
 import { loudSeconds } from '../demo/verdict.ts';
 import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
 const rig = new GatewayRig('kill');
 /** What a killed process may lose. */

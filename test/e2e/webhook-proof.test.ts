@@ -4,13 +4,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../demo/api-client.ts';
+import { GatewayRig } from '../demo/gateway-rig.ts';
 import { inbound } from '../demo/scenario.ts';
 import type { HostedCall } from '../fakes/hosted/hosted-call.ts';
 import type { HostedFake } from '../fakes/hosted/hosted-fake.ts';
 import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import { plivoDialect, plivoSignature } from '../fakes/plivo/row.ts';
 import { vobizDialect } from '../fakes/vobiz/row.ts';
-import { GatewayRig } from './gateway-rig.ts';
 
 const NUMBERS = { plivo: '+14155550101', vobiz: '+912271264296' } as const;
 const CALLER = '+14155550100';

@@ -6,12 +6,12 @@ import { get } from 'node:http';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { ApiClient } from '../demo/api-client.ts';
+import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
 import { holdCall } from '../demo/person.ts';
 import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import type { Agents } from '../demo/two-calls.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
-import { connectTwilio, GatewayRig } from './gateway-rig.ts';
 
 const rig = new GatewayRig('workers');
 const POLL = { timeout: 60_000, interval: 200 };

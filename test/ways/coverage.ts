@@ -26,6 +26,11 @@ const coverage = z.object({
   ),
 });
 
+const evaluated = z.object({ result: z.object({ value: z.string() }) });
+const ways = z.array(z.object({ entry: z.string(), functions: z.array(z.string()) }));
+/** What ran between an entry and its end; functions as `file#name`, without a name for those that called the entry. */
+export type Way = z.infer<typeof ways>[number];
+
 export class Coverage {
   readonly #socket: WebSocket;
   readonly #pending = new Map<number, (answer: z.infer<typeof reply>) => void>();
@@ -69,6 +74,21 @@ export class Coverage {
       if (names.length > 0) files.set(file, new Set(names));
     }
     return files;
+  }
+
+  /** What began since the last time (way-recorder.mjs); it ends here. */
+  async takeWays(): Promise<Way[]> {
+    const { result } = evaluated.parse(await this.#evaluate('globalThis.ways.take()'));
+    return ways.parse(JSON.parse(result.value));
+  }
+
+  /** The function with which the ways that begin from here on end; undefined: when they are taken. */
+  async endWith(exit: string | undefined): Promise<void> {
+    await this.#evaluate(`globalThis.ways.exit = ${JSON.stringify(exit)}`);
+  }
+
+  #evaluate(expression: string): Promise<unknown> {
+    return this.#ask('Runtime.evaluate', { expression, returnByValue: true });
   }
 
   close(): void {

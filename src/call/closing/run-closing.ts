@@ -19,7 +19,6 @@ import { effectiveEvents } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { type RunOutcome, runOutcomeOf } from '../log/run-outcome.ts';
 import { transcriptLines, transcriptText } from '../log/transcript.ts';
-import { serviceResultsOf } from './service-results.ts';
 
 /** For the events, and again for the outcome: a slower store counts as away. */
 const STORE_MS_MAX = 10_000;
@@ -240,4 +239,38 @@ function transcriptKey(runId: string): string {
 function withEndTimestamps(settings: Record<string, unknown> | undefined): boolean {
   const chosen = settings?.['transcript_configuration'];
   return isObject(chosen) && chosen['include_end_timestamps'] === true;
+}
+
+type MetServiceFault = Parameters<Store['serviceFaults']['note']>[1];
+type ServiceName = Pick<MetServiceFault, 'job' | 'service'>;
+
+interface ServiceResults {
+  /** The last fault of each service. */
+  faults: MetServiceFault[];
+  worked: ServiceName[];
+}
+
+const JOBS = { 'model.usage': 'llm', 'speech.usage': 'tts', 'recognition.usage': 'stt' } as const;
+
+/** What a call's log says of its speech services: which have a fault that goes on until their owner changes something,
+ *  and which worked. A service with such a fault did not work, even if it did before or after. */
+function serviceResultsOf(events: readonly CallEvent[]): ServiceResults {
+  const faults = new Map<string, MetServiceFault>();
+  const worked = new Map<string, ServiceName>();
+  for (const { body } of events) {
+    if (body.type === 'fault') {
+      if (body.service === undefined) continue;
+      const { job, name: service, kind, detail } = body.service;
+      faults.set(`${job} ${service}`, { job, service, kind, detail });
+    } else if (
+      body.type === 'model.usage' ||
+      body.type === 'speech.usage' ||
+      body.type === 'recognition.usage'
+    ) {
+      const job = JOBS[body.type];
+      worked.set(`${job} ${body.service}`, { job, service: body.service });
+    }
+  }
+  for (const key of faults.keys()) worked.delete(key);
+  return { faults: [...faults.values()], worked: [...worked.values()] };
 }

@@ -1,11 +1,13 @@
 // Contacts and the dial queue as one repository. The life of an attempt: dial-attempts.ts.
 
+import { jsonText } from '../db/column-values.ts';
+import { readTime } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import { noteDoubt, noteMissed, putOff } from './attempt-doubts.ts';
 import { settleAttempt, settleable, strandedAttempts } from './attempt-settlement.ts';
 import { CampaignCountsCache } from './contact-counts.ts';
-import { addContacts } from './contacts.ts';
+import type { NewContact } from './dial-attempts.ts';
 import {
   beginAttempt,
   claimContacts,
@@ -23,6 +25,9 @@ import {
   runningCampaigns,
   stopCampaign,
 } from './running-campaigns.ts';
+
+/** A statement allows 65,535 values. */
+const ADD_MAX = 1_000;
 
 export type ContactStore = ReturnType<typeof contactStore>;
 
@@ -52,4 +57,28 @@ export function contactStore(context: StoreContext) {
     note: noteInLog,
     completeDone,
   });
+}
+
+/** Existing rows are unchanged. At most a thousand at a time. */
+async function addContacts(
+  context: StoreContext,
+  campaignId: string,
+  contacts: readonly NewContact[],
+): Promise<void> {
+  if (contacts.length === 0) return;
+  if (contacts.length > ADD_MAX) throw new RangeError(`at most ${ADD_MAX} contacts at a time`);
+  const dueAt = await readTime(context);
+  await context.db
+    .insertInto('campaign_contacts')
+    .values(
+      contacts.map(({ rowNumber, phoneNumber, variables }) => ({
+        campaign_id: campaignId,
+        row_number: rowNumber,
+        phone_number: phoneNumber,
+        variables: jsonText(variables),
+        due_at: dueAt,
+      })),
+    )
+    .onConflict((conflict) => conflict.columns(['campaign_id', 'row_number']).doNothing())
+    .execute();
 }

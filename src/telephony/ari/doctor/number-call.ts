@@ -101,7 +101,7 @@ export async function callNumber(
   }
 }
 
-/** Settles when the call is decided; a channel that is gone is told of by its event. */
+/** Settles when the call is decided; an event reports a channel that is gone. */
 async function poll(
   { context: { client, clock } }: NumberCallMeans,
   call: { far: string; record: CallRecord; signal: AbortSignal },

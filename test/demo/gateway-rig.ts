@@ -4,13 +4,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient } from '../demo/api-client.ts';
-import { Gateway, type GatewayOptions } from '../demo/gateway.ts';
-import { OWN_NUMBER } from '../demo/scenario.ts';
-import { type Agents, setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
+import { ApiClient } from './api-client.ts';
+import { Gateway, type GatewayOptions } from './gateway.ts';
+import { OWN_NUMBER } from './scenario.ts';
+import { type Agents, setUp } from './two-calls.ts';
 
 export class GatewayRig {
   readonly folder: string;
