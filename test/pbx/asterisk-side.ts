@@ -20,7 +20,7 @@ export const INCLUDED = {
 export const CALLER = 'patchbay-run';
 export const TRUNK = 'patchbay-run-trunk';
 /** An endpoint without a contact. */
-export const UNREGISTERED = '1559900';
+export const UNREGISTERED = '15599000';
 export const CLIENT = 'patchbay-run';
 const CONTEXT = 'patchbay-run-in';
 /** Extensions of the agents; callers reach all other numbers without the gateway. */

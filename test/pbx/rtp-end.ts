@@ -53,6 +53,7 @@ export class RtpEnd {
   #lastEvent = -1;
   #timer: NodeJS.Timeout | undefined;
   #dueMs = 0;
+  #isClosed = false;
 
   private constructor(socket: Socket, port: number) {
     this.#socket = socket;
@@ -94,7 +95,10 @@ export class RtpEnd {
     }
   }
 
+  /** May be called twice. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#farPort = 0;
     this.#socket.close();

@@ -24,6 +24,8 @@ const CONNECTIONS_MAX = 10;
 const CONNECTIONS_SHARED_MAX = 5;
 /** Wait for a free connection. */
 const CONNECT_MS_MAX = 5_000;
+/** A server that ends loses all connections at once: one line of the log says so. */
+const SAME_LOSS_MS = 1_000;
 /** Wait for the report of the embedded engine's death. */
 const RECONNECT_MS_MAX = 500;
 /** For the engine to be started again, where no event of it arrives; for a server that is restarted: a provider waits 10 to
@@ -81,7 +83,7 @@ export interface DatabaseOptions {
 }
 
 export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): Kysely<Tables> {
-  const { log } = options;
+  const { clock, log } = options;
   const pool = new Pool({
     ...connectionConfig(target, options.traffic ?? 'api'),
     max: target.kind === 'shared' ? CONNECTIONS_SHARED_MAX : CONNECTIONS_MAX,
@@ -89,7 +91,13 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
     query_timeout: ANSWER_MS_MAX,
     idleTimeoutMillis: 30_000,
   });
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  let lostAtMs = Number.NEGATIVE_INFINITY;
+  pool.on('error', ({ message: reason }) => {
+    const nowMs = clock.monotonicMs();
+    const level = nowMs - lostAtMs < SAME_LOSS_MS ? 'debug' : 'warn';
+    lostAtMs = nowMs;
+    log[level]({ reason }, 'an idle database connection was lost');
+  });
   // The pool only handles errors of idle connections; an error of one in use would end the process.
   pool.on('connect', (client) => {
     client.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));

@@ -90,6 +90,10 @@ export class AriConnection implements PbxConnection, CallPeer {
     return this.#state;
   }
 
+  get isConnected(): boolean {
+    return this.#state.kind === 'up';
+  }
+
   watch(channelId: string, take: (event: AriEvent) => void): () => void {
     return this.#held.watch(channelId, take);
   }

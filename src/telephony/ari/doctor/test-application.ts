@@ -63,6 +63,7 @@ export async function openTestApplication(
     random,
     log,
     version,
+    isConnected: true,
     watch(channelId, take) {
       watchers.set(channelId, take);
       return () => watchers.delete(channelId);

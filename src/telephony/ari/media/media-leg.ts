@@ -157,10 +157,11 @@ class AriLeg implements MediaLeg {
     await this.#end(true);
   }
 
-  /** A failure of music or tone does not fail the transfer. */
-  async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<void> {
+  /** Whether the PBX does it: a failure of music or tone does not fail the transfer. */
+  async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<boolean> {
     const request = this.#callerHears === 'music' ? this.#onHold(method) : this.#tone(method);
-    await this.#peer.client.send({ action: 'hold', ...request }, signal);
+    const { status } = await this.#peer.client.send({ action: 'hold', ...request }, signal);
+    return status <= 299;
   }
 
   #onHold(method: 'POST' | 'DELETE') {
@@ -254,8 +255,8 @@ class AriLeg implements MediaLeg {
       this.media.restored({ outageMs, explained: this.#isExplained });
     } catch (error) {
       if (this.#isClosed) return;
-      log.error({ callId: this.#options.callId, err: error }, 'the media of a call were lost');
-      this.media.end(new Error('the media socket failed: the media of the PBX were lost'));
+      const reason = 'they were lost in the call, and other media could not be opened';
+      this.media.end(new GatewayError('PBX_MEDIA', { reason }, error));
       this.#options.onClosed();
       await this.close();
     } finally {
@@ -298,8 +299,7 @@ class AriLeg implements MediaLeg {
     const deadline = deadlineSignal(clock, MUSIC_REQUEST_MS_MAX, 'play music', this.#over.signal);
     this.#callerHears = 'music';
     try {
-      await this.#hold('POST', deadline.signal);
-      this.#isExplained = true;
+      this.#isExplained = await this.#hold('POST', deadline.signal);
     } catch (error) {
       log.debug({ err: error }, 'no music in an outage');
     } finally {

@@ -6,19 +6,24 @@ import type { AriContext } from './peer.ts';
 
 const ERRAND_MS_MAX = 5_000;
 
-type Errander = Pick<AriContext, 'client' | 'clock' | 'log'>;
+/** The doctor asks without a connection. */
+type Errander = Pick<AriContext, 'client' | 'clock' | 'log'> &
+  Partial<Pick<AriContext, 'isConnected'>>;
 
-/** The status of the answer, undefined without one. Never rejects. */
+/** The status of the answer, undefined without one. Never rejects. That the PBX is away is logged once, by its
+ *  connection. */
 export async function bestEffort(
-  { client, clock, log }: Errander,
+  peer: Errander,
   request: AriRequest,
 ): Promise<number | undefined> {
+  const { client, clock, log } = peer;
   const { action } = request;
   const deadline = deadlineSignal(clock, ERRAND_MS_MAX, action);
   try {
     return (await client.send(request, deadline.signal)).status;
   } catch (error) {
-    log.warn({ err: error, action }, 'a request to the PBX failed');
+    const level = peer.isConnected === false ? 'debug' : 'warn';
+    log[level]({ err: error, action }, 'a request to the PBX failed');
     return undefined;
   } finally {
     deadline.done();

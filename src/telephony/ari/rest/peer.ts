@@ -16,6 +16,8 @@ export interface AriContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Whether its events are received. */
+  readonly isConnected: boolean;
   /** As Asterisk reports it: `22.10.1`; null until it is known. */
   readonly version: string | null;
   /** Watches the events of a channel that we create: registered before the request, because events may precede

@@ -18,10 +18,12 @@ import {
 const opensMedia = (method: string, path: string): boolean =>
   method === 'POST' && path.endsWith('externalMedia');
 
+const REFUSED = { status: 500, body: null };
+
 /** Media cannot be opened until this is taken back; the event connection works. */
 function refuseMedia(asterisk: FakeAsterisk): () => void {
   asterisk.faults.rest = ({ method, path }) =>
-    opensMedia(method, path) ? { status: 500, body: null } : undefined;
+    opensMedia(method, path) ? REFUSED : undefined;
   return () => {
     asterisk.faults.rest = () => undefined;
   };
@@ -64,6 +66,9 @@ describe('a proxy that resets all sockets at once', () => {
     await until(() => audio.closedWith !== null, 'the end');
     expect(audio.closedWith).toBe('fault');
     expect(at.clock.monotonicMs() - lostMs).toBeGreaterThanOrEqual(4_900);
+    // The lost connection and the end of the call are logged above this layer.
+    const warned = at.lines().filter(({ level }) => level === 'warn' || level === 'error');
+    expect(warned).toEqual([]);
     await at.asterisk.restoreNetwork();
     await until(() => at.connection.state.kind === 'up', 'the connection');
     await nothingLeft(at);
@@ -76,7 +81,7 @@ describe('a proxy that resets all sockets at once', () => {
     await passes(at, 2_500);
     await at.asterisk.restoreNetwork();
     await until(() => audio.outages.length === 2, 'the media');
-    const about = at.lines().filter(({ msg }) => /media/.test(String(msg)));
+    const about = at.lines().filter(({ level }) => level === 'warn' || level === 'error');
     expect(about).toHaveLength(1);
     expect(about[0]).toMatchObject({ outageMs: expect.any(Number), attempts: expect.any(Number) });
   });
@@ -204,6 +209,23 @@ describe('media that cannot be opened again while the events come', () => {
     const heard = audio.frames.length;
     await passes(at, 400);
     expect(audio.frames.length).toBe(heard);
+    phone.hangUp();
+    await nothingLeft(at);
+  });
+
+  it('are explained by the agent where the PBX has no music', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    let isRefused = true;
+    at.asterisk.faults.rest = ({ method, path }) => {
+      const isMusic = path.endsWith('/moh');
+      return isMusic || (isRefused && opensMedia(method, path)) ? REFUSED : undefined;
+    };
+    await cut(at, legOf(at).channelId);
+    await until(() => music(at).length > 0, 'the request for music');
+    isRefused = false;
+    await until(() => audio.outages.length === 2, 'the media');
+    expect(audio.outages).toEqual(['interrupted', 'restored']);
     phone.hangUp();
     await nothingLeft(at);
   });
