@@ -93,8 +93,13 @@ export class AsteriskSide {
     this.#write('extensions.conf', `${textOf('extensions.conf')}${own}`);
     this.#write('pjsip.conf', facts === undefined ? '' : pjsip(facts.trunkPort));
     this.#write('websocket_client.conf', textOf('websocket_client.conf'));
-    this.#write('ari.conf', textOf('ari.conf'));
+    // An outbound websocket goes on with the password that its user had before the reload that brought it.
+    const [user = ''] = textOf('ari.conf').split(/^(?=\[.*_events\])/m);
+    this.#write('ari.conf', user);
     for (const module of Object.values(INCLUDED)) await this.#module('PUT', module);
+    if (user === textOf('ari.conf')) return;
+    this.#write('ari.conf', textOf('ari.conf'));
+    await this.#module('PUT', INCLUDED['ari.conf']);
   }
 
   /** Whether Asterisk has read the files. */

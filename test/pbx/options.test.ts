@@ -42,13 +42,20 @@ it('writes the printed files of a mode, and takes them back', async () => {
   const facts = { app: 'patchbay_1', gatewayUrl: 'http://127.0.0.1:8000', user: 'patchbay-run' };
   const more = { password: 'secret-of-the-run', numbers: ['8001'], trunkPort: 5_080 };
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-  // The simulated Asterisk reloads no module: the files are written before it says so.
-  await pbx.configure({ mode: 'incoming', ...facts, ...more }).catch(() => undefined);
+  const reloads: string[] = [];
+  asterisk.faults.rest = ({ method, path }) => {
+    if (method !== 'PUT' || !path.startsWith('asterisk/modules/')) return undefined;
+    reloads.push(path.slice('asterisk/modules/'.length));
+    return { status: 204, body: null };
+  };
+  await pbx.configure({ mode: 'incoming', ...facts, ...more });
+  // The outbound websocket comes by a reload after its user's.
+  expect(reloads.slice(-2)).toEqual(['res_ari.so', 'res_ari.so']);
   expect(read('extensions.conf')).toContain('Stasis(patchbay_1,inbound,');
   expect(read('websocket_client.conf')).toContain('ws://127.0.0.1:8000/api/v1/telephony/');
   expect(read('ari.conf')).toContain('outbound_websocket');
   expect(read('pjsip.conf')).toContain('contact = sip:127.0.0.1:5080');
-  await pbx.configure().catch(() => undefined);
+  await pbx.configure();
   expect(read('ari.conf')).not.toContain('password');
   await asterisk.stop();
 });

@@ -72,7 +72,10 @@ export class Relay {
     ] as const) {
       from.setNoDelay(true);
       from.on('error', () => drop(pair));
-      from.on('close', () => this.#pairs.delete(pair));
+      from.on('close', () => {
+        drop(pair);
+        this.#pairs.delete(pair);
+      });
       from.pipe(to);
     }
     if (this.#interruption === 'media' && pair.isMedia) drop(pair);

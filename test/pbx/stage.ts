@@ -16,6 +16,8 @@ import { until } from './waiting.ts';
 
 /** The address beside the gateway's own at which AudioSocket is relayed. */
 const RELAYED_HOST = '127.0.0.2';
+/** One for all modes: Asterisk's outbound websocket goes on with the password that its user had before a reload. */
+const PASSWORD = randomBytes(12).toString('hex');
 const CONNECTION_MS_MAX = 30_000;
 const COMPLETION_MS_MAX = 30_000;
 /** Extensions that rows give to agents of their own. */
@@ -191,16 +193,15 @@ async function setUp(
   parts: { gateway: Gateway; trunkPort: number } & Network,
 ): Promise<SetUp> {
   const { gateway, trunkPort, ariUrl, gatewayUrl } = parts;
-  const password = randomBytes(12).toString('hex');
   const numbers = [...Object.values(EXTENSIONS), ...SPARE];
-  const facts = { mode, gatewayUrl, user: CALLER, password, numbers, trunkPort };
+  const facts = { mode, gatewayUrl, user: CALLER, password: PASSWORD, numbers, trunkPort };
   const { configuration } = planOf({ ...facts, app: 'unknown' });
   const api = new ApiClient(gateway.url, await gateway.firstKey());
   await api.useOwnKey('Real-PBX run');
   const configurationId = await api.createConfiguration('PBX', {
     ...configuration,
     ...(mode !== 'incoming' && { ari_endpoint: ariUrl }),
-    app_password: password,
+    app_password: PASSWORD,
     dial_template: DIRECT,
   });
   const app = await api.stasisApp(configurationId);

@@ -32,7 +32,7 @@ import {
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, fault, hostOf, requestFault } from './connection-fault.ts';
-import { type Reconciliation, reconcile } from './reconciliation.ts';
+import { type Reconciliation, ReconciliationFaults, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
 /** After a dial without an answer: if Asterisk accepted it, the channel exists by then. */
@@ -71,6 +71,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #state: PbxState = { kind: 'connecting' };
   /** Counts the links: the reconciliation of an earlier one is void. */
   #link = 0;
+  readonly #faults = new ReconciliationFaults();
 
   constructor(options: AriConnectionOptions) {
     this.#options = options;
@@ -88,10 +89,6 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   get state(): PbxState {
     return this.#state;
-  }
-
-  get isConnected(): boolean {
-    return this.#state.kind === 'up';
   }
 
   watch(channelId: string, take: (event: AriEvent) => void): () => void {
@@ -203,7 +200,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       await found.cleanUp();
     } catch (error) {
       if (link !== this.#link || this.#abort.signal.aborted) return;
-      this.log.warn({ err: error }, 'reconciliation with the PBX failed');
+      this.#faults.note(this, error);
       this.#socket.reopen(requestFault(this.account, error));
     } finally {
       deadline.done();

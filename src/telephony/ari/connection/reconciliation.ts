@@ -2,7 +2,7 @@
 // not repeat events, and a killed process leaves channels and bridges behind. Source: asterisk §0.19.
 
 import { z } from 'zod';
-import { GatewayError } from '../../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriCall } from '../calls/ari-call.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { type AriAnswer, ariFaultOf } from '../rest/client.ts';
@@ -46,6 +46,23 @@ const application = z.looseObject({
 const AT_ONCE = 8;
 /** Channels of one application that are checked. */
 const CHANNELS_MAX = 5_000;
+
+/** Of the same code: an Asterisk that connects to us again does so twice a second. */
+const SAME_FAULT_MS = 60_000;
+
+/** Logs failed reconciliations, each fault once a minute. */
+export class ReconciliationFaults {
+  #code: string | undefined;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  note({ clock, log }: Pick<AriContext, 'clock' | 'log'>, error: unknown): void {
+    const [code, nowMs] = [codeOf(error), clock.monotonicMs()];
+    const isSame = code === this.#code && nowMs - this.#loggedAtMs < SAME_FAULT_MS;
+    if (!isSame) this.#loggedAtMs = nowMs;
+    this.#code = code;
+    log[isSame ? 'debug' : 'warn']({ err: error }, 'reconciliation with the PBX failed');
+  }
+}
 
 /** Throws what `AriClient` throws, and PBX_READ_ONLY. */
 export async function reconcile(

@@ -63,7 +63,7 @@ export async function openTestApplication(
     random,
     log,
     version,
-    isConnected: true,
+    state: { kind: 'up', version },
     watch(channelId, take) {
       watchers.set(channelId, take);
       return () => watchers.delete(channelId);

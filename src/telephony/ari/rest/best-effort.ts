@@ -7,22 +7,18 @@ import type { AriContext } from './peer.ts';
 const ERRAND_MS_MAX = 5_000;
 
 /** The doctor asks without a connection. */
-type Errander = Pick<AriContext, 'client' | 'clock' | 'log'> &
-  Partial<Pick<AriContext, 'isConnected'>>;
+type Errander = Pick<AriContext, 'client' | 'clock' | 'log'> & Partial<Pick<AriContext, 'state'>>;
 
 /** The status of the answer, undefined without one. Never rejects. That the PBX is away is logged once, by its
  *  connection. */
-export async function bestEffort(
-  peer: Errander,
-  request: AriRequest,
-): Promise<number | undefined> {
+export async function bestEffort(peer: Errander, request: AriRequest): Promise<number | undefined> {
   const { client, clock, log } = peer;
   const { action } = request;
   const deadline = deadlineSignal(clock, ERRAND_MS_MAX, action);
   try {
     return (await client.send(request, deadline.signal)).status;
   } catch (error) {
-    const level = peer.isConnected === false ? 'debug' : 'warn';
+    const level = (peer.state?.kind ?? 'up') === 'up' ? 'warn' : 'debug';
     log[level]({ err: error, action }, 'a request to the PBX failed');
     return undefined;
   } finally {

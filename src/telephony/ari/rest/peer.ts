@@ -4,6 +4,7 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import type { MediaSession } from '../../provider/media-session.ts';
+import type { PbxState } from '../../provider/pbx.ts';
 import type { ChannelIds } from './channel-ids.ts';
 import type { AriClient } from './client.ts';
 import type { AriAccount } from './config.ts';
@@ -16,8 +17,8 @@ export interface AriContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether its events are received. */
-  readonly isConnected: boolean;
+  /** Of the connection for its events. */
+  readonly state: PbxState;
   /** As Asterisk reports it: `22.10.1`; null until it is known. */
   readonly version: string | null;
   /** Watches the events of a channel that we create: registered before the request, because events may precede

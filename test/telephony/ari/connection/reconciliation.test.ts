@@ -2,7 +2,11 @@
 // has ended is ended, and what belongs to nobody is taken away. Source: asterisk §0.19.
 
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../src/errors/gateway-error.ts';
+import { ReconciliationFaults } from '../../../../src/telephony/ari/connection/reconciliation.ts';
 import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { quietLog } from '../../../fakes/quiet-log.ts';
 import {
   Audio,
   dial,
@@ -334,5 +338,26 @@ describe('an application that another program has taken', () => {
     const leftMs = at.clock.monotonicMs();
     await isUp(at);
     expect(at.clock.monotonicMs() - leftMs).toBeLessThan(10_000);
+  });
+});
+
+describe('a PBX that connects again and again, and refuses every request', () => {
+  it('leaves one line for each fault in a minute', () => {
+    const clock = new FakeClock();
+    const { log, lines } = quietLog();
+    const faults = new ReconciliationFaults();
+    const warnings = () => lines().filter(({ level }) => level === 'warn').length;
+    const refused = () => new GatewayError('PROVIDER_AUTH', { provider: 'ari', action: 'info' });
+    for (let times = 0; times < 10; times++) {
+      faults.note({ clock, log }, refused());
+      clock.advance(400);
+    }
+    expect(warnings()).toBe(1);
+    faults.note({ clock, log }, new GatewayError('PBX_READ_ONLY'));
+    expect(warnings()).toBe(2);
+    faults.note({ clock, log }, refused());
+    clock.advance(60_000);
+    faults.note({ clock, log }, refused());
+    expect(warnings()).toBe(4);
   });
 });

@@ -22,8 +22,7 @@ const REFUSED = { status: 500, body: null };
 
 /** Media cannot be opened until this is taken back; the event connection works. */
 function refuseMedia(asterisk: FakeAsterisk): () => void {
-  asterisk.faults.rest = ({ method, path }) =>
-    opensMedia(method, path) ? REFUSED : undefined;
+  asterisk.faults.rest = ({ method, path }) => (opensMedia(method, path) ? REFUSED : undefined);
   return () => {
     asterisk.faults.rest = () => undefined;
   };
