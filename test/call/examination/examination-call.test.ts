@@ -2,10 +2,9 @@
 // capture. Calls of three or four seconds in real time.
 
 import { describe, expect, it } from 'vitest';
-import type { ProviderEvent } from '../../../src/telephony/provider/provider.ts';
 import { PUBLIC_URL } from '../../api/served.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
-import { linesOf, replay } from '../../telephony/captures/replay.ts';
+import { eventNameOf, linesOf, replay } from '../../telephony/captures/replay.ts';
 import { answersWith, OURS, THEIRS, withExaminations } from './examining-gateway.ts';
 
 const CALL_MS_MAX = 60_000;
@@ -95,7 +94,7 @@ describe.each(hostedRows)('a call over $name', (row) => {
     expect(lines[0]).toMatchObject({ kind: 'capture', provider: row.name });
     const { webhooks, media, callId, audioFrames } = await replay(lines, row);
     const recorded = webhooks.map((each) => each.recorded);
-    expect(webhooks.map(({ event }) => nameOf(event))).toEqual(recorded);
+    expect(webhooks.map(({ event }) => eventNameOf(event))).toEqual(recorded);
     expect(recorded).toContain('status completed');
     expect(media[0]?.type).toBe('started');
     const marks = media.flatMap((event) => (event.type === 'mark' ? [event.name] : []));
@@ -108,7 +107,3 @@ describe.each(hostedRows)('a call over $name', (row) => {
     );
   });
 });
-
-function nameOf(event: ProviderEvent): string {
-  return event.kind === 'status' ? `status ${event.status}` : event.kind;
-}

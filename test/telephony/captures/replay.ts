@@ -192,3 +192,8 @@ function providerRequestOf({
   const text = textOf(sent);
   return 'form' in sent ? formPost(url, text, texts) : jsonPost(url, text, texts);
 }
+
+/** As a capture names it. */
+export function eventNameOf(event: ProviderEvent): string {
+  return event.kind === 'status' ? `status ${event.status}` : event.kind;
+}
