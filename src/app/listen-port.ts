@@ -1,12 +1,13 @@
 // Binds the gateway's port, for a time while another process has it: the processes of a gateway that was killed have it
-// for some tenths of a second more.
+// for some tenths of a second more, and longer on a busy machine.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { ListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock } from '../std/clock.ts';
 
-const PORT_MS_MAX = 10_000;
+/** On a machine without a free core they take seconds to notice. */
+const PORT_MS_MAX = 30_000;
 const PORT_RETRY_MS = 100;
 
 /** What helps, by the system's code. */
@@ -18,7 +19,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 const OTHER_REMEDY = 'Set PATCHBAY_HOST and PATCHBAY_PORT to where it may listen.';
 
-/** Throws PORT_UNAVAILABLE if the address is still in use after 10 s, and at once for other faults, which do not pass.
+/** Throws PORT_UNAVAILABLE if the address is still in use after 30 s, and at once for other faults, which do not pass.
  *  `bind`: as `bindListenHandle`, whose `undefined` is given back. */
 export async function bindWhenFree(
   { host, port }: { host: string; port: number },

@@ -37,18 +37,18 @@ describe('the port of a gateway', () => {
     ]);
   });
 
-  it('is given up after 10 s, with what helps', async () => {
+  it('is given up after 30 s, with what helps', async () => {
     const { bound, wait, lines, clock, tries } = bind(() => 'EADDRINUSE');
     const end = bound.catch((error: unknown) => error);
-    await wait(9_900);
+    await wait(29_900);
     expect(lines()).toHaveLength(1);
     await wait(100);
     expect(await end).toMatchObject({
       code: 'PORT_UNAVAILABLE',
       message: expect.stringMatching(/127\.0\.0\.1, port 8080 \(EADDRINUSE\).*PATCHBAY_PORT/),
     });
-    expect([tries(), clock.timers]).toEqual([101, 0]);
-    expect(lines().at(-1)).toMatchObject({ level: 'error', waitedMs: 10_000 });
+    expect([tries(), clock.timers]).toEqual([301, 0]);
+    expect(lines().at(-1)).toMatchObject({ level: 'error', waitedMs: 30_000 });
   });
 
   it.each([
