@@ -98,8 +98,11 @@ const application: Row = {
   async run(stage) {
     const session = await AriSession.open(stage.pbx.account, stage.app);
     const reasonOf = () => stage.api.inactiveReason(stage.configurationId);
-    await until('the gateway notices', TAKEN_MS_MAX, async () => (await reasonOf()) !== null);
-    session.close();
+    try {
+      await until('the gateway notices', TAKEN_MS_MAX, async () => (await reasonOf()) !== null);
+    } finally {
+      session.close();
+    }
     const freeAtMs = performance.now();
     await until('the gateway is back', FREE_MS_MAX, async () => (await reasonOf()) === null);
     const ms = performance.now() - freeAtMs;
