@@ -1,5 +1,6 @@
 // Rows: the network between the gateway and the PBX is interrupted; another program takes the application.
 
+import { readFile } from 'node:fs/promises';
 import { download } from '../../demo/api-client.ts';
 import { AriSession } from '../../fakes/asterisk/scenarios/ari-session.ts';
 import { EXTENSIONS, LONG_S } from '../agents.ts';
@@ -97,6 +98,7 @@ const application: Row = {
   feature: 'application taken and free again',
   async run(stage) {
     const session = await AriSession.open(stage.pbx.account, stage.app);
+    if (stage.mode === 'incoming') return takenBack(stage, session);
     const reasonOf = () => stage.api.inactiveReason(stage.configurationId);
     try {
       await until('the gateway notices', TAKEN_MS_MAX, async () => (await reasonOf()) !== null);
@@ -112,5 +114,24 @@ const application: Row = {
     return `back after ${seconds(ms)}`;
   },
 };
+
+/** The gateway closes its connection, and the PBX opens it again at once: the application is the gateway's. */
+async function takenBack(stage: Stage, other: AriSession): Promise<string> {
+  const fromMs = performance.now();
+  try {
+    await until('the log names it', TAKEN_MS_MAX, async () =>
+      (await readFile(stage.logFile, 'utf8')).includes('PBX_APP_TAKEN'),
+    );
+    const reasonOf = () => stage.api.inactiveReason(stage.configurationId);
+    await until('the gateway is back', FREE_MS_MAX, async () => (await reasonOf()) === null);
+    const ms = performance.now() - fromMs;
+    const caller = await stage.callIn(EXTENSIONS.short);
+    await caller.answered();
+    await hearTone(caller.rtp, 0);
+    return `taken back after ${seconds(ms)}`;
+  } finally {
+    other.close();
+  }
+}
 
 export const outages: readonly Row[] = [reset, media, application];

@@ -26,7 +26,9 @@ const request: DialRequest = {
 
 let server: RestServer;
 const clock = new FakeClock();
-const { control, formatAddress } = createVonageProvider({ clock });
+/** Each test has the whole budget of requests: the clock stands still. */
+let control: ReturnType<typeof createVonageProvider>['control'];
+const { formatAddress } = createVonageProvider({ clock });
 const credentials = (more: Record<string, unknown> = {}) => ({
   ...vonageRow.configuration(server.url),
   ...more,
@@ -43,6 +45,7 @@ beforeAll(async () => {
   server = await startRestServer();
 });
 beforeEach(() => {
+  ({ control } = createVonageProvider({ clock }));
   server.asked.length = 0;
   server.answer = { status: 200, body: {} };
 });
