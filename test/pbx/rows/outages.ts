@@ -115,7 +115,7 @@ const application: Row = {
   },
 };
 
-/** The gateway closes its connection, and the PBX opens it again at once: the application is the gateway's. */
+/** The PBX opens the connection again at once. A call shows whether it has taken the application back as well. */
 async function takenBack(stage: Stage, other: AriSession): Promise<string> {
   const fromMs = performance.now();
   try {
