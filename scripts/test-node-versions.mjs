@@ -37,6 +37,13 @@ function testUnder(release, filters) {
   const node = release === 'this' ? process.execPath : installed(release);
   if (node === undefined) return rowOf(`node@${release}`, undefined);
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
+  // npx falls back to the node of the PATH where the package has no binary: it was installed without its scripts.
+  if (release !== 'this' && !version.startsWith(`v${release}.`)) {
+    console.error(
+      `node@${release} is ${version}: remove it from npx's cache (npm config get cache)`,
+    );
+    return rowOf(`node@${release}`, undefined);
+  }
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-nodes-'));
   const report = join(folder, 'report.json');
   const flags = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
@@ -61,6 +68,8 @@ function installed(release) {
   const { status, stdout } = spawnSync('npx', args, {
     // Beside the project: its .npmrc runs no install scripts, and the package fetches its binary by one.
     cwd: tmpdir(),
+    // `npm run` hands its settings on.
+    env: { ...process.env, npm_config_ignore_scripts: 'false' },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: INSTALL_MS_MAX,
