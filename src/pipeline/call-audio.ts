@@ -215,7 +215,8 @@ export class CallAudio {
     this.#agent.ring(on);
   }
 
-  /** The agent speaks with somebody else: the caller hears `sound` and is not listened to, until null. */
+  /** The agent announces the caller to a transfer destination: until null the caller gets `sound`, and the recogniser no
+   *  audio. */
   away(sound: AwaySound | null): void {
     this.#agent.away(sound);
   }

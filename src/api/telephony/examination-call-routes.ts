@@ -137,7 +137,7 @@ function captureRoute(api: Api, { examinations }: ExaminationCallDeps): void {
         operationId: 'getExaminationCapture',
         summary: 'Get the capture of an examination call',
         description:
-          'What the provider and the gateway said to each other, one JSON object a line, without credentials, signatures, numbers and host names. For bug reports, and as a fixture of tests.',
+          'The traffic between the provider and the gateway, one JSON object a line, without credentials, signatures, numbers and host names. For bug reports, and as a fixture of tests.',
         params: ofCall,
         response: {
           200: {

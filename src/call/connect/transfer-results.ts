@@ -141,8 +141,7 @@ export class TransferResults {
     else if (step !== undefined) await this.#endLeft(call, progress, step);
   }
 
-  /** Of two calls that were joined, neither stays alone; nor does a destination that nobody speaks with any more. Never
-   *  rejects. */
+  /** Hangs up the other one of two joined calls, and a destination whose caller has left. Never rejects. */
   async #endLeft(
     call: ProviderCall,
     progress: TransferProgress,
@@ -252,7 +251,7 @@ function outcomesIn({ events }: RunLog, transferId: string): TransferOutcome[] {
   );
 }
 
-/** Whether nobody took the call. */
+/** Whether the destination has not accepted the call. */
 function isUnanswered(outcome: TransferOutcome): boolean {
   return ['busy', 'no-answer', 'failed', 'canceled'].includes(outcome);
 }

@@ -1,4 +1,4 @@
-// What a provider and the gateway said to each other in one call, as lines of JSON: requests and answers of REST,
+// The traffic between a provider and the gateway in one call, as lines of JSON: requests and answers of REST,
 // webhooks and replies, messages of the media socket, with the length of audio in its place, and what was found. Nothing
 // that is written here was not redacted (capture-redaction.ts).
 
@@ -165,7 +165,7 @@ export class CallCapture {
   #write(what: object): void {
     if (this.#isFull) return;
     let line = `${JSON.stringify({ atMs: this.atMs, ...what })}\n`;
-    // The last defence: nothing is better than a secret.
+    // A secret that the redaction has missed: the line is left out.
     if (this.#redaction.leaksIn(line)) {
       line = `${JSON.stringify({ atMs: this.atMs, kind: 'omitted', bytes: line.length })}\n`;
     }

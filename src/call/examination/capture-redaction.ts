@@ -52,16 +52,16 @@ export class CaptureRedaction {
 
   constructor({ credentials, numbers, publicUrl }: KnownToRedaction) {
     const gateway = URL.parse(publicUrl);
-    this.learn(gateway?.host ?? '', 'gateway.invalid');
-    this.learn(gateway?.hostname ?? '', 'gateway.invalid');
+    this.addSecret(gateway?.host ?? '', 'gateway.invalid');
+    this.addSecret(gateway?.hostname ?? '', 'gateway.invalid');
     this.#numbers = numbers
       .map((number) => number.replace(/\D/g, ''))
       .filter((each) => each !== '');
-    for (const [field, value] of Object.entries(credentials)) this.#learnAll(field, value);
+    for (const [field, value] of Object.entries(credentials)) this.#addSecretsIn(field, value);
   }
 
   /** Further values that become `placeholder` wherever they stand. */
-  learn(value: string, placeholder: string): void {
+  addSecret(value: string, placeholder: string): void {
     if (value.length < KNOWN_CHARACTERS_MIN || this.#known.length >= KNOWN_MAX) return;
     const forms = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
     const base64 = Buffer.from(value).toString('base64');
@@ -124,23 +124,25 @@ export class CaptureRedaction {
     return Object.fromEntries(fields);
   }
 
-  #learnAll(field: string, value: unknown): void {
+  #addSecretsIn(field: string, value: unknown): void {
     if (isObject(value)) {
-      for (const [name, each] of Object.entries(value)) this.#learnAll(`${field}-${name}`, each);
+      for (const [name, each] of Object.entries(value))
+        this.#addSecretsIn(`${field}-${name}`, each);
       return;
     }
     if (typeof value !== 'string' || field === 'provider') return;
     const url = URL.parse(value);
     if (url !== null && /^https?:$/.test(url.protocol)) {
-      this.learn(url.host, 'api.invalid');
-      this.learn(url.hostname, 'api.invalid');
+      this.addSecret(url.host, 'api.invalid');
+      this.addSecret(url.hostname, 'api.invalid');
       return;
     }
     const placeholder = `redacted-${field.replace(/[^A-Za-z0-9]+/g, '-')}`;
-    this.learn(value, placeholder);
+    this.addSecret(value, placeholder);
     // A private key may be written with other line ends.
     for (const line of value.split(/\\n|\r?\n/)) {
-      if (line.length >= AUDIO_CHARACTERS_MIN / 4 && line !== value) this.learn(line, placeholder);
+      if (line.length >= AUDIO_CHARACTERS_MIN / 4 && line !== value)
+        this.addSecret(line, placeholder);
     }
   }
 

@@ -1,5 +1,5 @@
-// A media socket whose messages are written to a capture, both ways. Messages go as text or binary: the ways that
-// avoid strings are for calls that nobody looks at.
+// A media socket whose messages are written to a capture, both ways. Messages go as strings or buffers: the
+// paths without strings, for speed, are for calls of runs.
 
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { CallCapture } from './call-capture.ts';

@@ -48,8 +48,8 @@ const UNCLEAR: ReadonlySet<string> = new Set(['PROVIDER_TIMEOUT', 'PROVIDER_UNCE
 
 export interface ExaminationCallDeps {
   capture: CallCapture;
-  /** Tells the capture what it must not hold. */
-  learn: (value: string, placeholder: string) => void;
+  /** The capture writes `placeholder` in place of `value` from now on. */
+  addSecret: (value: string, placeholder: string) => void;
   tokens: MediaTokenStore;
   actions: CallActions;
   verifier: WebhookVerifier;
@@ -69,7 +69,7 @@ export class ExaminationCall {
   readonly #answered = new Moment<true>();
   readonly #agent = new Moment<ExaminationAgent>();
   readonly #final = new Moment<CallStatus>();
-  /** The client wants no more of it, or the provider cannot go on. */
+  /** The client has asked for the end, or the provider cannot connect the call. */
   readonly #cut = new Moment<true>();
   readonly #never = new Moment<never>().promise;
   #session: SocketMediaSession | undefined;
@@ -217,13 +217,13 @@ export class ExaminationCall {
 
   /** Connects the answered call to the media socket. A repeated command is not sent: the first is carried out. */
   #connect(callId: string): Promise<WebhookReply> {
-    const { tokens, actions, learn } = this.#deps;
+    const { tokens, actions, addSecret } = this.#deps;
     const { id, provider, credentials, publicUrl } = this.order;
     const isCommand = provider.capabilities.answerStyle === 'command';
     if (isCommand && this.#isConnecting) return Promise.resolve(provider.webhook.acknowledge());
     this.#isConnecting = true;
     const token = tokens.reissue(id, TOKEN_MS);
-    learn(token, 'redacted-media-token');
+    addSecret(token, 'redacted-media-token');
     const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
     const action = provider.webhook.answer({
       ...{ runId: id, callId, direction: 'outbound', statusUrl, answeredByUrl },
@@ -289,9 +289,9 @@ export class ExaminationCall {
     this.#agent.value?.stop();
     this.#session?.close('over');
     if (callId === undefined) return;
-    const told = await this.#final.within(this.#deps.clock, STATUS_MS_MAX, this.#never);
-    if (told === undefined) await this.#askForEnd(callId);
-    else this.steps.note('final_status', pass(`The provider says: ${told}.`));
+    const status = await this.#final.within(this.#deps.clock, STATUS_MS_MAX, this.#never);
+    if (status === undefined) await this.#askForEnd(callId);
+    else this.steps.note('final_status', pass(`The provider says: ${status}.`));
     noteMissing(this.steps, {
       ...{ publicUrl: this.order.publicUrl, refused: this.#webhooks.refused },
       ...{ finalStatus: this.#final.value, isCut: this.#cut.isPast },

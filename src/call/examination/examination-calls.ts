@@ -211,7 +211,7 @@ export class ExaminationCalls {
       ...{ credentials, publicUrl },
       numbers: [...numbers.map(({ addressNormalized }) => addressNormalized), to],
     });
-    redaction.learn(id, 'redacted-run-id');
+    redaction.addSecret(id, 'redacted-run-id');
     const about = { provider: route.provider.name, gateway: version };
     const capture = new CallCapture({ clock, redaction, about });
     const provider = createProvider(route.provider.name, (exchange) => capture.rest(exchange));
@@ -221,7 +221,7 @@ export class ExaminationCalls {
       {
         ...{ capture, tokens: this.#tokens, actions: this.#actions, verifier: this.#verifier },
         ...{ clock, log: log.child({ examinationId: id }) },
-        learn: (value, placeholder) => redaction.learn(value, placeholder),
+        addSecret: (value, placeholder) => redaction.addSecret(value, placeholder),
       },
       {
         ...order,
@@ -273,7 +273,7 @@ function reportOf(call: ExaminationCall): ExaminationReport {
   return { id: call.order.id, isRunning: !call.isOver, isFaultless, steps: found };
 }
 
-/** Undefined for what cannot be read: somebody else says so. */
+/** Undefined for a request that cannot be parsed: the routes of runs refuse it. */
 function callIdOf({ webhook }: HostedProvider, request: ProviderRequest): string | undefined {
   try {
     const event = webhook.parse(request);

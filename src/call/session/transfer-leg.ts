@@ -1,6 +1,6 @@
 // A warm transfer at a provider that joins calls but does not carry the transfer out: the gateway dials the destination,
-// speaks with it over a media socket of its own, and then has the provider join it with the caller, who hears a tone
-// meanwhile. Whatever fails before brings the caller back to the agent.
+// announces the caller over a media socket of its own, and sends the provider the request that joins both. Until then
+// the caller gets a tone. A failure before that brings the caller back to the agent.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -50,7 +50,7 @@ export interface LegTransferDeps {
   hangUps: ProviderHangUp;
   /** Aborted when the caller has hung up. */
   callerGone: AbortSignal;
-  /** What the caller hears until `null`; nothing is recognised meanwhile. */
+  /** Sends the caller this sound, and recognises no speech, until `null`. */
   onWait(sound: WarmTransfer['callerHears'] | null): void;
   /** The two are joined. */
   onJoined(leg: OpenTransferLeg): void;

@@ -160,12 +160,12 @@ export class AgentVoice {
     return utterance;
   }
 
-  /** Whether it speaks with somebody else. */
+  /** Whether the caller gets a sound in place of the agent's speech, which goes to a transfer destination. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** It speaks with somebody else, and the caller hears `sound`, until null. */
+  /** Until null the caller gets `sound`: the agent announces the caller to a transfer destination. */
   away(sound: AwaySound | null): void {
     this.#isAway = sound !== null;
     this.#pause.away(sound);

@@ -1,5 +1,5 @@
 // What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), a ring-back
-// tone, or a waiting tone; and what the caller hears while the agent speaks with somebody else.
+// tone, or a waiting tone; and the sound for the caller while the agent announces the caller to a transfer destination.
 
 import { fadeOut } from '../../audio/gain.ts';
 import { ringbackTone, type ToneSamples, waitingTone } from '../../audio/tones/tone-generator.ts';

@@ -68,7 +68,7 @@ export interface PbxListener {
   onStatus(status: PbxStatus): void;
 }
 
-/** A warm transfer: the agent speaks with the destination before the caller is connected. */
+/** A warm transfer: the agent announces the caller to the destination before it connects both. */
 export interface WarmTransfer {
   callerHears: 'music' | 'ringback';
   /** Speaks with the person who answered. Resolves if they accept the call; rejects if they refuse, and at once

@@ -1,5 +1,5 @@
-// Repeated faults of the model, the tools, the voice or the recogniser: the caller is connected with a person if the
-// agent has a destination for that, else the agent apologises and the call ends. Single faults are handled elsewhere:
+// Repeated faults of the model, the tools, the voice or the recogniser: the agent transfers the caller to a person if
+// it has a destination for that; else it apologises and ends the call. Single faults are handled elsewhere:
 // waiting.ts explains waits, the dialogue runner repairs answers, and the engine's own lines apologise.
 
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
@@ -21,7 +21,7 @@ export type FaultCause = 'model' | 'tools' | 'voice' | 'recognition';
 /** Faults of one call, of any kind, after which the caller is connected with a person even if the agent has answered in
  *  between. */
 const FAULTS_MAX = 5;
-/** Consecutive rounds of tools in which every request failed: the caller has been told twice that it does not work. */
+/** Consecutive rounds of tools in which every request failed: the model has reported two of them to the caller. */
 const TOOL_ROUNDS_MAX = 3;
 const RING_S_DEFAULT = 30;
 /** The announcement is a sentence; one that does not end must not block the transfer. */

@@ -1,5 +1,6 @@
 // An answer of which the caller heard nothing, because the voice cannot say it: another script, symbols alone, or a voice
-// that fails. A fixed line takes its place; if that is not heard either, the caller is handed over or the call ends.
+// that fails. A fixed line takes its place; if the caller gets no audio of that
+// either, the agent hands the caller over or ends the call.
 
 import { takeFault } from './hand-over.ts';
 import { entryOf } from './history.ts';

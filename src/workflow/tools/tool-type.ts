@@ -35,7 +35,7 @@ export type ToolOutcome =
 export interface TransferSteps {
   /** Seconds for which the destination rings. */
   ringS: number;
-  /** Whether it fails unless the agent can speak with the destination before the caller is connected (warm transfer). */
+  /** Whether it fails where the provider has no warm transfer. */
   needsWarm: boolean;
   /** Whether a server returns the destination. */
   asksServer: boolean;

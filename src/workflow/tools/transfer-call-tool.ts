@@ -75,7 +75,7 @@ function withRules(sent: unknown): unknown {
   return { ...others, rules: [{ context_path: path, routes: only }] };
 }
 
-/** Warm transfer: the agent speaks with the destination before the caller is connected. Not in the reference. */
+/** Warm transfer: the agent announces the caller to the destination before it connects both. Not in the reference. */
 const warm = z.object({
   /** Who calls, and why: a template. */
   message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
