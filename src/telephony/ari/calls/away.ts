@@ -6,7 +6,7 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import { pause } from '../../../std/pause.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { ariFaultOf, isAriNotFound } from '../rest/client.ts';
-import { ariChannel, isInApplication } from '../rest/messages.ts';
+import { ariChannel, isInApplication, isSentOn } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 import type { CallTable } from './call-table.ts';
@@ -64,10 +64,10 @@ async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   return false;
 }
 
-/** Whether the caller's channel is in our application. A caller who goes on in the dialplan is not ours to hang up.
- *  Throws what `AriClient` throws. */
+/** Whether the caller's channel is in our application, or one that we dialled will be. Who goes on in the dialplan is not
+ *  ours to hang up. Throws what `AriClient` throws. */
 export async function isWithUs(
-  { client, account }: Pick<AriContext, 'client' | 'account'>,
+  { client, account, ids }: Pick<AriContext, 'client' | 'account' | 'ids'>,
   callId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -77,5 +77,6 @@ export async function isWithUs(
   if (isAriNotFound(answer)) return false;
   const channel = answer.status === 200 ? ariChannel.safeParse(answer.body).data : undefined;
   if (channel === undefined) throw ariFaultOf(request, answer);
+  if (ids.kindOf(callId) !== undefined) return !isSentOn(channel);
   return isInApplication(channel, account.app);
 }

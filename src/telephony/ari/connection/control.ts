@@ -78,8 +78,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
       if (connection?.held.isSentAway(callId) === true) return;
       const call = connection?.held.calls.get(callId);
       // A process that was killed may have sent the caller on.
-      const isOurs = call !== undefined || ids.kindOf(callId) !== undefined;
-      if (!isOurs && !(await isWithUs({ client, account }, callId, signal))) return;
+      if (call === undefined && !(await isWithUs({ client, account, ids }, callId, signal))) return;
       // Its hang-up cause is not the far end's.
       call?.cancel();
       const wanted = {

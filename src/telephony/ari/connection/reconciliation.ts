@@ -14,6 +14,7 @@ import {
   ariInfo,
   FILTERED_EVENTS,
   isInApplication,
+  isSentOn,
 } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 
@@ -108,7 +109,9 @@ export async function reconcile(
     ringing: foreign
       .filter(({ state }) => state === 'Ring')
       .map((channel) => ({ channel, args: argsOf(channel) })),
-    dialled: [...channels.values()].filter(({ id }) => ids.kindOf(id) === 'o' && !kept.has(id)),
+    dialled: [...channels.values()].filter(
+      (channel) => ids.kindOf(channel.id) === 'o' && !kept.has(channel.id) && !isSentOn(channel),
+    ),
     transferred: together,
     missedEvents: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
     cleanUp: () => {

@@ -92,6 +92,12 @@ export function isInApplication({ dialplan }: AriChannel, app?: string): boolean
   return app === undefined || dialplan.app_data.split(',', 1)[0] === app;
 }
 
+/** Whether a channel that we dialled goes on in the dialplan. One that has just been answered looks the same until its
+ *  `StasisStart`. */
+export function isSentOn(channel: AriChannel): boolean {
+  return channel.state === 'Up' && !isInApplication(channel);
+}
+
 /** Events that we ignore: a filter for the application. Source: asterisk §4. */
 export const FILTERED_EVENTS = [
   'ChannelVarset',

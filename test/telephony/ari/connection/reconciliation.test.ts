@@ -303,6 +303,41 @@ describe('the gateway was killed', () => {
   });
 });
 
+describe('someone whom the gateway has dialled goes on in the dialplan', () => {
+  async function sentOn() {
+    const at = await table({ credentials: { transfer_context: 'agents' } });
+    const callId = await dial(at, 'Local/instant@out-dest/n');
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    new Audio(await at.connection.openMedia(callId, patient));
+    const target = { to: '600', callerId: '', ringS: 20 };
+    await at.provider.control.transfer(at.credentials, callId, target, patient);
+    await until(() => at.harness.of(callId).includes('completed'), 'the end for the gateway');
+    return { at, callId };
+  }
+
+  it('and is no answered call of a later connection', async () => {
+    const { at, callId } = await sentOn();
+    const statuses = at.harness.of(callId);
+    at.asterisk.cutEvents();
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    await isUp(at);
+    await at.clock.advanceAsync(500);
+    expect(at.harness.answered).toHaveLength(1);
+    expect(at.harness.of(callId)).toEqual(statuses);
+    expect(at.asterisk.phone('instant').isOver).toBe(false);
+  });
+
+  it('and is not hung up by a gateway that was started after it', async () => {
+    const { at, callId } = await sentOn();
+    await kill(at);
+    const next = await restart(at);
+    await at.clock.advanceAsync(500);
+    expect(next.harness.answered).toEqual([]);
+    await next.provider.control.hangUp(next.credentials, callId, patient);
+    expect(at.asterisk.phone('instant').isOver).toBe(false);
+  });
+});
+
 describe('another client takes the application', () => {
   it('that is said and not fought over, and calls go on', async () => {
     const at = await table();
