@@ -75,12 +75,14 @@ const offered = z.object({
   tools: z.array(z.object({ function: z.object({ name: z.string() }) })),
 });
 
+/** The servers answer in real time, and the clock is a fake: on a busy machine that would be a wait to explain. */
+const NO_FILLER = { filler_delay_seconds: 0 };
+
 async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
   const llm = new ScriptedModel(at.harness.clock);
   llm.answers = answers;
   at.harness.speech.llm = llm;
-  // The servers answer in real time, and the clock is a fake: on a busy machine that would be a wait to explain.
-  const harness = await withToolsAnd(at.harness, { filler_delay_seconds: 0 }, ...specs);
+  const harness = await withToolsAnd(at.harness, NO_FILLER, ...specs);
   const { stream, run } = await harness.inboundCall();
   await harness.heardOut(stream);
   await harness.says(stream, 'please');
@@ -112,8 +114,9 @@ describe('a call in which the model uses tools', () => {
       says('That makes twenty five dollars.'),
       calls('front_desk', {}, { id: 'call_3' }),
     );
-    await withTools(
+    await withToolsAnd(
       at.harness,
+      NO_FILLER,
       orderTool({ credential_uuid: credential.uuid }),
       calculatorTool,
       transferTool(),
