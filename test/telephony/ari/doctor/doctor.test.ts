@@ -614,4 +614,57 @@ describe('the doctor where Asterisk opens the connection', () => {
     expect(verdicts(findings)).toEqual({ connection: 'fail' });
     expect(findings.get('connection')?.advice).toContain(`apps = ${APP}`);
   });
+
+  it('names another program that has taken the application', async () => {
+    const { world } = doctor;
+    await play();
+    const { state, up } = await world.ownConnection({ connection: 'incoming' });
+    const down = state('down');
+    const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
+    const login = { username: 'gw', password: 'gwsecret' };
+    const stop = world.asterisk.dialOut({ uri, protocols: 'ari', ...login, apps: [APP] });
+    await up;
+    stop();
+    await world.connectApp();
+    await down;
+    const findings = await examine({ connection: 'incoming' });
+    expect(findings.get('connection')?.message).toContain('Another program has');
+  });
+
+  it('does not blame a login that has been corrected since', async () => {
+    const { world } = doctor;
+    await play();
+    const { state, up } = await world.ownConnection({ connection: 'incoming' });
+    const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
+    const dialOut = (password: string) =>
+      world.asterisk.dialOut({ uri, protocols: 'ari', username: 'gw', password, apps: [APP] });
+    const stopWrong = dialOut('wrong');
+    const isRefused = async () => {
+      const { message } = (await examine({ connection: 'incoming' })).get('connection') ?? {};
+      return message?.includes('with another password') === true;
+    };
+    await expect.poll(isRefused).toBe(true);
+    stopWrong();
+    const stop = dialOut('gwsecret');
+    await up;
+    await world.clock.advanceAsync(600_000, 1_000);
+    const down = state('down');
+    stop();
+    world.asterisk.cutEvents();
+    await down;
+    const finding = (await examine({ connection: 'incoming' })).get('connection');
+    expect(finding).toMatchObject({ verdict: 'fail' });
+    expect(finding?.message).toMatch(/no attempt has arrived in the last five minutes/);
+  });
+
+  it('does not ask for another login where another node of the gateway has the configuration', async () => {
+    const { world } = doctor;
+    await play();
+    const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
+    const socket = new WebSocket(uri, 'ari');
+    await new Promise((resolve) => socket.once('error', resolve));
+    const { message, advice } = (await examine({ connection: 'incoming' })).get('connection') ?? {};
+    expect(message).toContain('not waiting');
+    expect(advice).not.toContain('password');
+  });
 });

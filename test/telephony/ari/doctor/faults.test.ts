@@ -212,6 +212,19 @@ const faults: Record<string, Fault> = {
   '`incoming`: another password': () => incoming({ app: APP, password: 'wrong' }),
   '`incoming`: another application in the address': () =>
     incoming({ app: 'patchbay_old', password: 'gwsecret' }),
+  '`incoming`: the user may only read': async () => {
+    const { world } = doctor;
+    await world.play();
+    const { state } = await world.ownConnection({ connection: 'incoming' });
+    await state('down'); // Not connected yet.
+    const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
+    const login = { username: 'gw', password: 'gwsecret' };
+    const facts = { uri, protocols: 'ari', ...login, apps: [APP], isReadOnly: true };
+    const down = state('down');
+    world.close.push(world.asterisk.dialOut(facts));
+    await down;
+    return world.examine({ fields: { connection: 'incoming' } });
+  },
   '`incoming`: a wrong host or port, or a certificate that Asterisk does not trust': () =>
     incoming(),
 };
