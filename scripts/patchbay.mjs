@@ -27,8 +27,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
 
 async function confirm(question) {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Ctrl-C and Ctrl-D close it, and Node leaves its question without an answer.
+  const closed = new Promise((resolve) => terminal.once('close', () => resolve('')));
   try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+    const answer = await Promise.race([terminal.question(question).catch(() => ''), closed]);
+    return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();
   }

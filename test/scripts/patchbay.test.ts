@@ -15,6 +15,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+/** A command that does not end by itself. */
+const ENDED_MS_MAX = 15_000;
+
 let folder: string;
 
 beforeEach(() => {
@@ -46,26 +49,34 @@ const compiler = `const fs = require('node:fs');
   fs.writeFileSync('dist/cli/cli.js', ${JSON.stringify(command)});
   fs.appendFileSync('built', 'x');`;
 
-function patchbay(...args: string[]) {
+interface Started {
+  args: string[];
+  /** Of a terminal, which ends after it. */
+  input?: string;
+}
+
+function patchbay({ args, input }: Started) {
   const env = { ...process.env, PATCHBAY_URL: 'http://gw' };
-  return spawnSync(process.execPath, [join(folder, 'scripts/patchbay.mjs'), ...args], {
-    encoding: 'utf8',
-    env,
+  const terminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
+  const command = [join(folder, 'scripts/patchbay.mjs'), ...args];
+  return spawnSync(process.execPath, [...(input === undefined ? [] : terminal), ...command], {
+    ...{ encoding: 'utf8', env, timeout: ENDED_MS_MAX },
+    ...(input !== undefined && { input }),
   });
 }
 
 describe('the command', () => {
   it('builds once, and passes on arguments, environment, output and exit code', () => {
     file('node_modules/typescript/bin/tsc', compiler);
-    const first = patchbay('doctor', '--config');
+    const first = patchbay({ args: ['doctor', '--config'] });
     expect(first).toMatchObject({ status: 3, stdout: 'doctor+--config http://gw' });
     expect(first.stderr).toBe('Building ...\nweights\na word');
-    expect(patchbay('help')).toMatchObject({ status: 3, stderr: 'a word' });
+    expect(patchbay({ args: ['help'] })).toMatchObject({ status: 3, stderr: 'a word' });
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('x');
   });
 
   it('says what to do where packages are missing', () => {
-    expect(patchbay('help')).toMatchObject({
+    expect(patchbay({ args: ['help'] })).toMatchObject({
       status: 1,
       stderr: 'Packages are missing. Run: npm ci\n',
     });
@@ -73,13 +84,30 @@ describe('the command', () => {
 
   it('leaves with 1 if the build failed', () => {
     file('node_modules/typescript/bin/tsc', 'process.exit(2);');
-    expect(patchbay('help')).toMatchObject({ status: 1, stderr: 'Building ...\nweights\n' });
+    expect(patchbay({ args: ['help'] })).toMatchObject({ status: 1, stderr: 'Building ...\nweights\n' });
     expect(existsSync(join(folder, 'dist/cli/cli.js'))).toBe(false);
+  });
+
+  it.each([
+    ['yes', 'y\n', 'true'],
+    ['no', 'n\n', 'false'],
+    ['the end of the input, as Ctrl-C and Ctrl-D are,', '', 'false'],
+  ])('takes %s for the answer to a question at a terminal', (_word, input, answer) => {
+    rmSync(join(folder, 'src'), { recursive: true });
+    file(
+      'dist/cli/cli.js',
+      `exports.runCli = async (args, io) => {
+        io.out(String(await io.confirm('Call them now? ')));
+        return 0;
+      };`,
+    );
+    const asked = patchbay({ args: ['doctor'], input });
+    expect(asked).toMatchObject({ signal: null, status: 0, stdout: `Call them now? ${answer}` });
   });
 
   it('runs the build that an image carries, where there are no sources', () => {
     rmSync(join(folder, 'src'), { recursive: true });
     file('dist/cli/cli.js', command);
-    expect(patchbay('help')).toMatchObject({ status: 3, stdout: 'help http://gw' });
+    expect(patchbay({ args: ['help'] })).toMatchObject({ status: 3, stdout: 'help http://gw' });
   });
 });
