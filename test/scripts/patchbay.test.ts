@@ -84,7 +84,10 @@ describe('the command', () => {
 
   it('leaves with 1 if the build failed', () => {
     file('node_modules/typescript/bin/tsc', 'process.exit(2);');
-    expect(patchbay({ args: ['help'] })).toMatchObject({ status: 1, stderr: 'Building ...\nweights\n' });
+    expect(patchbay({ args: ['help'] })).toMatchObject({
+      status: 1,
+      stderr: 'Building ...\nweights\n',
+    });
     expect(existsSync(join(folder, 'dist/cli/cli.js'))).toBe(false);
   });
 

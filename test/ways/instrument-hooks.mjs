@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 const ts = createRequire(import.meta.url)('typescript');
 
 /** Functions with which a way begins, besides requests over HTTP. Nothing else calls them but the event loop: */
-const ENTRIES = new Set([
+export const ENTRIES = new Set([
   // a socket has data,
   'transport/websocket/websocket-stream##read',
   // time has passed since the caller spoke, and turn-taking has something to say of it,
@@ -20,7 +20,7 @@ const ENTRIES = new Set([
 ]);
 
 /** Functions that may end the way of a frame (way-recorder.mjs). */
-const EXITS = new Set(['workflow/engine#step']);
+export const EXITS = new Set(['workflow/engine#step']);
 
 export async function load(url, context, nextLoad) {
   const loaded = await nextLoad(url, context);

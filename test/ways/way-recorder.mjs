@@ -32,8 +32,9 @@ function callers() {
   Error.stackTraceLimit = STACK_MAX;
   const { stack = '' } = new Error('for its stack');
   Error.stackTraceLimit = stackTraceLimit;
-  const files = [...stack.matchAll(/\/dist\/([^():]+)\.js:/g)].map(([, file]) => file);
-  return files.filter((file) => !file.startsWith('node_modules/')).map((file) => `${file}#`);
+  const lines = stack.split('\n').filter((line) => !line.includes('/node_modules/'));
+  const files = lines.flatMap((line) => /\/dist\/([^():]+)\.js:/.exec(line)?.[1] ?? []);
+  return files.map((file) => `${file}#`);
 }
 
 globalThis.ways = {
