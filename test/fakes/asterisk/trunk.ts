@@ -213,7 +213,7 @@ export class Trunk {
   #setVariables(near: Channel, far: Channel | null, variables: Record<string, string>): void {
     for (const [name, value] of Object.entries(variables)) {
       if (name.endsWith(')')) {
-        this.#setParty(near, name, value);
+        this.#setFunction(near, name, value);
         continue;
       }
       near.variables.set(name.replace(/^_+/, ''), value);
@@ -222,8 +222,12 @@ export class Trunk {
     }
   }
 
-  /** Functions of the dialplan: who calls, and who the other side is told that calls. */
-  #setParty(channel: Channel, name: string, value: string): void {
+  /** Functions of the dialplan: who calls, who the other side is told that calls, and how long a call may last. */
+  #setFunction(channel: Channel, name: string, value: string): void {
+    if (name === 'TIMEOUT(absolute)') {
+      this.#pbx.later(Number(value) * 1_000, () => this.#pbx.hangUp(channel, 0, null));
+      return;
+    }
     const party = partyOf(value);
     if (party === null) return;
     if (name === 'CONNECTEDLINE(all)') {

@@ -12,8 +12,8 @@ import type { TestApplication } from './test-application.ts';
 
 /** From the dial to our application: a dialplan needs milliseconds, one that greets first some seconds. */
 const CALL_MS_MAX = 6_000;
-/** Ring time at Asterisk: it ends the call of a killed process. */
-const RING_S = 8;
+/** At Asterisk, of the ringing and of the whole call: it ends the call of a killed process. */
+const CALL_S_MAX = 8;
 /** After the call is over, or has gone to another application: our event may come over another socket. */
 const SETTLE_MS = 300;
 /** Where Asterisk sends no events of dialplan steps, the channel is asked. */
@@ -75,7 +75,7 @@ export async function callNumber(
     live.watch(far, (event) => record.ofFar(event)),
     context.testCalls.open(account.app, near, (call) => record.dialledOn(call)),
   ];
-  const limit = clock.after(CALL_MS_MAX, decided);
+  const timer = clock.after(CALL_MS_MAX, decided);
   try {
     const query = {
       endpoint: `Local/${place.extension}@${place.context}/n`,
@@ -85,17 +85,18 @@ export async function callNumber(
       otherChannelId: far,
       callerId: CALLER,
       formats: FORMATS,
-      ...Object.fromEntries([['timeout', String(RING_S)]]),
+      ...Object.fromEntries([['timeout', String(CALL_S_MAX)]]),
     };
-    const body = { variables: { [`__${TEST_VARIABLE}`]: near } };
-    const request = { action: 'dial', method: 'POST', path: 'channels', query, body } as const;
-    await client.run(request, signal);
+    const limit = ['TIMEOUT(absolute)', String(CALL_S_MAX)] as const;
+    const variables = Object.fromEntries([[`__${TEST_VARIABLE}`, near], limit]);
+    const request = { action: 'dial', method: 'POST', path: 'channels', query } as const;
+    await client.run({ ...request, body: { variables } }, signal);
     await Promise.race([isDecided, poll(means, { far, record, signal })]);
     signal.throwIfAborted();
     return record.trace;
   } finally {
     record.isClosed = true;
-    limit.cancel();
+    timer.cancel();
     for (const end of unwatch) end();
     await hangUpChannel(context, near);
   }

@@ -62,7 +62,7 @@ describe('calls of the doctor to numbers', () => {
     await calls(trunkWith({ '8000': [stasis] }), ['8000']);
     const dial = doctor.world.asterisk.requests.find(({ path }) => path === 'channels');
     const mark = [['__PATCHBAY_DOCTOR', expect.stringMatching(/^pb[0-9a-f]{8}d/)]];
-    expect(dial?.body).toEqual({ variables: Object.fromEntries(mark) });
+    expect(dial?.body).toMatchObject({ variables: Object.fromEntries(mark) });
     expect(dial?.query).toMatchObject({ callerId: 'Patchbay doctor <0>', timeout: '8' });
   });
 
@@ -117,6 +117,19 @@ describe('calls of the doctor to numbers', () => {
     await expect.poll(arrived).toBe(true);
     await expect.poll(() => world.asterisk.channels.length).toBe(0);
     expect(world.inbound).toEqual([]);
+  });
+
+  it('end by themselves where the gateway can end none, also one that was answered', async () => {
+    const { world } = doctor;
+    await world.play(trunkWith({ '8000': [{ app: 'Answer' }, { app: 'Wait', ms: 600_000 }] }));
+    const { up } = await world.ownConnection();
+    await up;
+    const { asterisk } = world;
+    asterisk.faults.rest = ({ method }) =>
+      method === 'DELETE' ? { status: 500, body: {} } : undefined;
+    await world.examine({ callFrom: null });
+    await world.clock.advanceAsync(15_000, 500);
+    expect(asterisk.channels.filter(({ name }) => name.startsWith('Local/8000@'))).toEqual([]);
   });
 
   it('a caller who rings meanwhile gets an agent', async () => {
