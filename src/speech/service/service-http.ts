@@ -125,7 +125,7 @@ export class ServiceHttp {
         response.body.on('error', () => undefined).destroy();
         throw faultOf('request', REDIRECTED, { status: response.statusCode });
       }
-      return this.#answer(response, { controller, failed, done });
+      return this.#answer(response, { controller, failed, faultOf, done });
     } catch (error) {
       deadline.cancel();
       done();
@@ -179,9 +179,14 @@ export class ServiceHttp {
 
   #answer(
     response: Dispatcher.ResponseData,
-    of: { controller: AbortController; failed: (error: unknown) => unknown; done: () => void },
+    of: {
+      controller: AbortController;
+      failed: (error: unknown) => unknown;
+      faultOf: ServiceHttp['fault'];
+      done: () => void;
+    },
   ): ServiceAnswer {
-    const { controller, failed, done } = of;
+    const { controller, failed, faultOf, done } = of;
     const body = chunksOf(response.body, failed, done);
     return {
       status: response.statusCode,
@@ -190,12 +195,12 @@ export class ServiceHttp {
       bytes: async (bytesMax) => {
         const parts = new ByteParts();
         const late = this.#clock.after(BODY_MS_MAX, () =>
-          controller.abort(this.fault('timeout', 'no end of the answer in time')),
+          controller.abort(faultOf('timeout', 'no end of the answer in time')),
         );
         try {
           for await (const part of body) {
             parts.push(part);
-            if (parts.bytes > bytesMax) throw this.fault('protocol', 'the answer is too long');
+            if (parts.bytes > bytesMax) throw faultOf('protocol', 'the answer is too long');
           }
         } finally {
           late.cancel();

@@ -62,6 +62,19 @@ describe('a request to a service', () => {
     expect((await faultsOf('acme')) - before).toBe(1);
   });
 
+  it('counts no fault of a page that is too long for such a connection either', async () => {
+    const closed = deferred();
+    const url = await serve((_, response) => {
+      response.on('close', () => closed.resolve());
+      response.write('x'.repeat(200_000));
+    });
+    const { http } = client();
+    const before = await faultsOf('acme');
+    http.prepare(url);
+    await closed.promise;
+    expect((await faultsOf('acme')) - before).toBe(0);
+  });
+
   it.each(['destroy', 'resetAndDestroy'] as const)(
     'is repeated on a fresh connection, once, where the one kept open has been left (%s)',
     async (leave) => {

@@ -1,6 +1,10 @@
 // How much audio of one utterance a thread decodes: so much that the decoding ends within its time, by the speed of the
 // decodings before. The library decodes an utterance in one call, which nothing can break off.
 
+import type { Clock } from '../../../std/clock.ts';
+import type { RecognizedWords } from '../stt.ts';
+import type { Grammar } from './jsgf.ts';
+
 /** Of one utterance: the others of the thread wait for it, and after three seconds the thread counts as hanging. */
 const DECODING_MS_MAX = 1_500;
 /** An answer to a question is shorter. */
@@ -20,6 +24,22 @@ export interface DecodingTime {
   readonly samplesMax: number;
   /** A decoding took so long. */
   took(ms: number, samples: number): void;
+}
+
+export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
+/** Decodes the last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the
+ *  answer. Digits and letters without their first are another number or name: the caller is asked again. */
+export function decodeInTime(
+  { clock, time }: { clock: Pick<Clock, 'monotonicMs'>; time: DecodingTime },
+  { sound, form }: { sound: Int16Array } & Pick<Grammar, 'form'>,
+  recognize: (samples: Int16Array) => RecognizedWords,
+): RecognizedWords {
+  const samples = sound.subarray(Math.max(0, sound.length - time.samplesMax));
+  const startMs = clock.monotonicMs();
+  const words = recognize(samples);
+  time.took(clock.monotonicMs() - startMs, samples.length);
+  return form === 'loop' && samples.length < sound.length ? NO_WORDS : words;
 }
 
 export function createDecodingTime(): DecodingTime {

@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { systemClock } from '../../../std/clock.ts';
 import type { RecognizedWords } from '../stt.ts';
-import { createDecodingTime, type DecodingTime } from './decoding-time.ts';
+import { createDecodingTime, type DecodingTime, decodeInTime, NO_WORDS } from './decoding-time.ts';
 import { buildGrammar, type Grammar } from './jsgf.ts';
 import {
   createPartialDecoders,
@@ -53,8 +53,6 @@ interface Engine {
   partials: PartialDecoders;
   time: DecodingTime;
 }
-
-const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
 const port = parentPort;
 const data: SphinxData = workerData;
@@ -169,18 +167,15 @@ function finish(
   report({ kind: 'final', id, text, confidence });
 }
 
-/** The last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the answer. */
 function decode(
   { recognition, time }: Engine,
   utterance: Utterance,
   grammar: Grammar,
 ): RecognizedWords {
-  const sound = joined(utterance);
-  const samples = sound.subarray(Math.max(0, sound.length - time.samplesMax));
-  const startMs = systemClock.monotonicMs();
-  const words = recognition.recognize(samples, grammar);
-  time.took(systemClock.monotonicMs() - startMs, samples.length);
-  return words;
+  const said = { sound: joined(utterance), form: grammar.form };
+  return decodeInTime({ clock: systemClock, time }, said, (samples) =>
+    recognition.recognize(samples, grammar),
+  );
 }
 
 function joined({ parts, samples }: Utterance): Int16Array {

@@ -1,7 +1,11 @@
 // A thread decodes the utterances of many calls one after the other, and no decoding can be broken off.
 
 import { describe, expect, it } from 'vitest';
-import { createDecodingTime } from '../../../../src/speech/stt/pocketsphinx/decoding-time.ts';
+import {
+  createDecodingTime,
+  decodeInTime,
+} from '../../../../src/speech/stt/pocketsphinx/decoding-time.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 const SECOND = 8_000;
 
@@ -45,5 +49,32 @@ describe('the audio of one decoding', () => {
     const time = at(54);
     for (let nth = 0; nth < 10; nth++) time.took(500, 800);
     expect(time.samplesMax).toBe(20 * SECOND);
+  });
+});
+
+describe('an utterance that is too long for its time', () => {
+  /** Six seconds, at a speed at which five can be decoded. */
+  function decoded(form: 'loop' | 'phrases') {
+    const [clock, time] = [new FakeClock(), at(300)];
+    const sound = new Int16Array(6 * SECOND);
+    const given: number[] = [];
+    const words = decodeInTime({ clock, time }, { sound, form }, (samples) => {
+      given.push(Math.round(samples.length / SECOND));
+      clock.advance(samples.length / 80);
+      return { text: 'five five', confidence: 0.9 };
+    });
+    return { words, given, time };
+  }
+
+  it('gives the words of its last seconds', () => {
+    expect(decoded('phrases')).toMatchObject({ words: { text: 'five five' }, given: [5] });
+  });
+
+  it('gives none of a number: without its first digits it is another one', () => {
+    expect(decoded('loop').words.text).toBe('');
+  });
+
+  it('is measured all the same: the next one may be decoded as a whole', () => {
+    expect(decoded('loop').time.samplesMax).toBeGreaterThan(6 * SECOND);
   });
 });
