@@ -18,6 +18,10 @@ const BYTES_MAX = 1_000_000;
 const AUDIO_LINES_MAX = 5;
 /** Longer bodies are not read. */
 const BODY_BYTES_MAX = 65_536;
+/** Longer messages of the media socket are not read: 100 ms of wideband audio have 5,000. */
+const MESSAGE_CHARACTERS_MAX = 16_384;
+/** Of all messages of the media socket: a call of 40 s has up to four million. Reading them takes time from the API. */
+const MESSAGES_CHARACTERS_MAX = 12_000_000;
 
 export type Side = 'provider' | 'gateway';
 
@@ -32,6 +36,7 @@ export class CallCapture {
   readonly #startMs: number;
   readonly #lines: string[] = [];
   #bytes = 0;
+  #messageCharacters = 0;
   #isFull = false;
   /** Audio that was written out, and audio that was counted since the last line. */
   readonly #shown: Record<Side, number> = { provider: 0, gateway: 0 };
@@ -95,6 +100,12 @@ export class CallCapture {
   }
 
   message(from: Side, text: string): void {
+    if (this.#isFull) return;
+    this.#messageCharacters += text.length;
+    if (text.length > MESSAGE_CHARACTERS_MAX || this.#messageCharacters > MESSAGES_CHARACTERS_MAX) {
+      this.#media(from, { characters: text.length });
+      return;
+    }
     const json = parseJson(text);
     if (!isObject(json)) {
       this.#media(from, { text: this.#redaction.text(text) });
@@ -170,7 +181,10 @@ export class CallCapture {
       line = `${JSON.stringify({ atMs: this.atMs, kind: 'omitted', bytes: line.length })}\n`;
     }
     this.#bytes += line.length;
-    this.#isFull = this.#bytes > BYTES_MAX || this.#lines.length >= LINES_MAX;
+    this.#isFull =
+      this.#bytes > BYTES_MAX ||
+      this.#lines.length >= LINES_MAX ||
+      this.#messageCharacters > MESSAGES_CHARACTERS_MAX;
     this.#lines.push(this.#isFull ? `${JSON.stringify({ kind: 'full' })}\n` : line);
   }
 }

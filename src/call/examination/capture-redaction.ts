@@ -10,11 +10,20 @@ import { PlaceholderNames } from './placeholder-names.ts';
 const KNOWN_CHARACTERS_MIN = 6;
 /** Shorter ones could be words of the capture itself. */
 const LEAK_CHARACTERS_MIN = 8;
+/** Looked for in every text. */
 const KNOWN_MAX = 200;
+/** SIP addresses of the configuration; further ones go by their form. */
+const SIP_MAX = 10;
+/** Of RSA with 8192 bits: 105. */
+const KEY_LINES_MAX = 120;
 /** Digits of a number that are looked for without its country code, which has up to three. */
 const NATIONAL_DIGITS_MIN = 7;
 const COUNTRY_DIGITS_MAX = 3;
+/** Longer ones are no telephone number (E.164). */
+const NUMBER_DIGITS_MAX = 15;
 const DEPTH_MAX = 20;
+/** Shorter texts hold nothing that is looked for: the shortest is a host such as `a.io`. */
+const TEXT_CHARACTERS_MIN = 4;
 /** The longest body that is kept. */
 const TEXT_CHARACTERS_MAX = 16_000;
 /** Longer ones are audio; the shortest frame has 160 bytes. */
@@ -29,11 +38,20 @@ const OF_CONNECTION =
   /^(host|connection|upgrade|keep-alive|te|transfer-encoding|content-length|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|cf-.*|sec-websocket-.*|traceparent|tracestate)$/i;
 const NUMBER_FIELD =
   /(^|[_-])(to|from|caller|called|callee|number|msisdn|phone|dnis|ani|did|destination|source|cli|callerid)([_-]?(number|id))?$|Number$|^(To|From|Caller|Called)/i;
+const TELEPHONE = /^\+?\d{7,}$/;
 const PERSON_FIELD =
   /caller_?(id_?)?name|cnam|display_?name|^(from|to|caller|called)_?(city|state|zip|country)$/i;
 const ACCOUNT_FIELD =
   /^(parent|sub)?_?-?(account|domain|tenant|connection|application|app|customer|user|owner|profile|subscriber|organization|trunk)_?-?(s?id|uuid)$/i;
 const TIME = /^\d{8}T\d{6}/;
+// Each begins where a word begins and scans it once: the text is somebody else's, and may be long.
+const MAILBOX = /(?<![^\s"'<>@:;,=&?/()[\]])[^\s"'<>@:;,=&?/()[\]]+@[a-z0-9-]+(\.[a-z0-9-]+)+/gi;
+const URL_HOST =
+  /\b((?:https?|wss?|sips?):(?:\/\/)?(?:[^\s/@"'<>?&]{0,200}@)?)([^\s/:?#"'<>&;,\\]+(?::\d+)?)/gi;
+const HOST =
+  /(?<![a-z0-9_-])(?:[a-z0-9_-]+\.){1,8}(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|tech|site|online|local|internal|invalid|test|example)\b(?!\.)/gi;
+/** Digits as people write them. */
+const DIGITS = /\d(?:[\s().-]{0,2}\d){6,}/g;
 
 export interface KnownToRedaction {
   /** Of the configuration: every text in it. */
@@ -48,16 +66,19 @@ export class CaptureRedaction {
   readonly #names = new PlaceholderNames();
   /** Placeholders by value, the longest value first. */
   #known: [string, string][] = [];
-  readonly #numbers: string[];
+  readonly #numbers: readonly string[];
+  /** The numbers by their digits, with the country code and without up to three of its digits. */
+  readonly #numberByDigits = new Map<string, { number: string; skipped: number }>();
 
   constructor({ credentials, numbers, publicUrl }: KnownToRedaction) {
     const gateway = URL.parse(publicUrl);
     this.addSecret(gateway?.host ?? '', 'gateway.invalid');
     this.addSecret(gateway?.hostname ?? '', 'gateway.invalid');
-    this.#numbers = numbers
-      .map((number) => number.replace(/\D/g, ''))
-      .filter((each) => each !== '');
+    this.#numbers = this.#addNumbers(numbers);
     for (const [field, value] of Object.entries(credentials)) this.#addSecretsIn(field, value);
+    for (const each of numbers.filter((number) => number.includes('@')).slice(0, SIP_MAX)) {
+      this.addSecret(each, 'sip:redacted@redacted.invalid');
+    }
   }
 
   /** Further values that become `placeholder` wherever they stand. */
@@ -65,8 +86,26 @@ export class CaptureRedaction {
     if (value.length < KNOWN_CHARACTERS_MIN || this.#known.length >= KNOWN_MAX) return;
     const forms = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
     const base64 = Buffer.from(value).toString('base64');
-    for (const form of new Set([...forms, base64])) this.#known.push([form, placeholder]);
+    this.#addForms([...forms, base64], placeholder);
+  }
+
+  #addForms(forms: readonly string[], placeholder: string): void {
+    for (const form of new Set(forms)) this.#known.push([form, placeholder]);
     this.#known.sort(([a], [b]) => b.length - a.length);
+  }
+
+  /** The digits of telephone numbers. SIP addresses and extensions are no digits alone: they go by their form. */
+  #addNumbers(numbers: readonly string[]): string[] {
+    const telephones = numbers.filter((number) => TELEPHONE.test(number));
+    const all = [...new Set(telephones.map((number) => number.replace('+', '')))];
+    for (let skipped = 0; skipped <= COUNTRY_DIGITS_MAX; skipped += 1) {
+      for (const number of all) {
+        const part = number.slice(skipped);
+        if (part.length < NATIONAL_DIGITS_MIN || this.#numberByDigits.has(part)) continue;
+        this.#numberByDigits.set(part, { number, skipped });
+      }
+    }
+    return all;
   }
 
   headers(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -101,6 +140,7 @@ export class CaptureRedaction {
     if (given.length >= AUDIO_CHARACTERS_MIN && AUDIO.test(given)) {
       return `<audio ${Buffer.byteLength(given, 'base64')} bytes>`;
     }
+    if (given.length < TEXT_CHARACTERS_MIN) return given;
     // Before it is cut: a part of a value would not be found.
     let text = given;
     for (const [value, placeholder] of this.#known) text = text.replaceAll(value, placeholder);
@@ -139,11 +179,13 @@ export class CaptureRedaction {
     }
     const placeholder = `redacted-${field.replace(/[^A-Za-z0-9]+/g, '-')}`;
     this.addSecret(value, placeholder);
-    // A private key may be written with other line ends.
-    for (const line of value.split(/\\n|\r?\n/)) {
-      if (line.length >= AUDIO_CHARACTERS_MIN / 4 && line !== value)
-        this.addSecret(line, placeholder);
-    }
+    // A private key may be written with other line ends. Its lines are known in one form each.
+    const lines = value.split(/\\n|\r?\n/).slice(0, KEY_LINES_MAX);
+    if (lines.length === 1) return;
+    this.#addForms(
+      lines.filter((line) => line.length >= AUDIO_CHARACTERS_MIN / 4),
+      placeholder,
+    );
   }
 
   /** A signature, nonce or key of a header; its scheme stays. */
@@ -167,13 +209,10 @@ export class CaptureRedaction {
 
   #withoutHosts(given: string): string {
     const text = given
-      .replace(/[^\s"'<>@:;,=&?/()[\]]+@[a-z0-9-]+(\.[a-z0-9-]+)+/gi, (mailbox) =>
+      .replace(MAILBOX, (mailbox) =>
         mailbox.endsWith('@redacted.invalid') ? mailbox : this.#names.mailbox(mailbox),
       )
-      .replace(
-        /\b((?:https?|wss?|sips?):(?:\/\/)?(?:[^\s/@"'<>?&]*@)?)([^\s/:?#"'<>&;,\\]+(?::\d+)?)/gi,
-        (_, scheme: string, host: string) => `${scheme}${this.#hostOf(host)}`,
-      );
+      .replace(URL_HOST, (_, scheme: string, host: string) => `${scheme}${this.#hostOf(host)}`);
     return text
       .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, (address) =>
         address.startsWith('192.0.2.') ? address : this.#names.address(address),
@@ -181,10 +220,7 @@ export class CaptureRedaction {
       .replace(/\b(?:[0-9a-f]{1,4}:){3,7}:?[0-9a-f]{0,4}\b/gi, (address) =>
         this.#names.address(address),
       )
-      .replace(
-        /\b(?:[a-z0-9_-]+\.)+(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|tech|site|online|local|internal|invalid|test|example)\b(?!\.)/gi,
-        (host) => this.#hostOf(host),
-      );
+      .replace(HOST, (host) => this.#hostOf(host));
   }
 
   #hostOf(host: string): string {
@@ -194,22 +230,43 @@ export class CaptureRedaction {
 
   /** Known ones in any form, and what begins with `+`. */
   #withoutNumbers(given: string): string {
-    let text = given;
-    for (const digits of this.#numbers) {
-      const placeholder = this.#names.number(digits);
-      for (let skipped = 0; skipped <= COUNTRY_DIGITS_MAX; skipped += 1) {
-        const part = digits.slice(skipped);
-        if (part.length < NATIONAL_DIGITS_MIN) break;
-        const written = new RegExp(`(?<!\\d)${[...part].join('[\\s().-]{0,2}')}(?!\\d)`, 'g');
-        text = text.replace(written, placeholder.slice(skipped));
-      }
-    }
+    const text = given.replace(DIGITS, (run) => this.#knownNumbersIn(run));
     return text.replace(
       /(\+|%2B)(\d(?:[\s().-]{0,2}\d){6,})/gi,
       (_, plus: string, digits: string) => {
         return plus + this.#placeholderOf(digits.replace(/\D/g, ''));
       },
     );
+  }
+
+  /** `run`: groups of digits, with separators; a number may be several groups, and not all are its. */
+  #knownNumbersIn(run: string): string {
+    const groups = [...run.matchAll(/(\d+)(\D*)/g)];
+    let text = '';
+    for (let first = 0; first < groups.length; ) {
+      const known = this.#knownNumberAt(groups, first);
+      text += known === undefined ? groups[first]?.[0] : known.text;
+      first = known?.next ?? first + 1;
+    }
+    return text;
+  }
+
+  /** The longest that begins with the group `first`. */
+  #knownNumberAt(
+    groups: readonly RegExpExecArray[],
+    first: number,
+  ): { text: string; next: number } | undefined {
+    let digits = '';
+    let found: { text: string; next: number } | undefined;
+    for (let at = first; at < groups.length && digits.length <= NUMBER_DIGITS_MAX; at += 1) {
+      const [, group = '', separator = ''] = groups[at] ?? [];
+      digits += group;
+      const known = this.#numberByDigits.get(digits);
+      if (known === undefined) continue;
+      const placeholder = this.#names.number(known.number).slice(known.skipped);
+      found = { text: placeholder + separator, next: at + 1 };
+    }
+    return found;
   }
 
   /** A field that is a number. */

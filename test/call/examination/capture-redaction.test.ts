@@ -19,6 +19,23 @@ function redaction(): CaptureRedaction {
   });
 }
 
+function captureWith(redacted: CaptureRedaction): CallCapture {
+  const about = { provider: 'twilio', gateway: '1' };
+  return new CallCapture({ clock: new FakeClock(), redaction: redacted, about });
+}
+
+/** Of this process alone: other programs of the machine do not count. */
+function cpuMs(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+function times(count: number, work: () => void): void {
+  for (let nth = 0; nth < count; nth += 1) work();
+}
+
 describe('a capture', () => {
   it.each([
     ['a key as it is', KEY],
@@ -104,9 +121,69 @@ describe('a capture', () => {
     expect(lines).toHaveLength(7);
   });
 
+  it('keeps its lines beside SIP addresses and extensions of the configuration', () => {
+    const redacted = new CaptureRedaction({
+      ...{ credentials: {}, publicUrl: 'https://voice.acme-gateway.net' },
+      numbers: ['sip:agent7@pbx.customer.io', '100', '+14155550100'],
+    });
+    const capture = captureWith(redacted);
+    capture.closed(1_000, 'call 7 of 100 for agent7@pbx.customer.io ended');
+    expect(capture.text).toContain('call 7 of 100 for');
+    expect(capture.text).not.toMatch(/omitted|agent7|customer/);
+    expect(redacted.field('code', 100)).toBe(100);
+  });
+
+  it('has no secret that follows a long private key', () => {
+    const line = (nth: number) => `${String(nth).padStart(3, '0')}/${'Ab+/'.repeat(15)}`;
+    const key = Array.from({ length: 100 }, (_, nth) => line(nth)).join('\n');
+    const redacted = new CaptureRedaction({
+      credentials: { private_key: key, api_secret: 'abcdefghijkl', other: 'words of a secret' },
+      ...{ numbers: [], publicUrl: 'https://voice.acme-gateway.net' },
+    });
+    redacted.addSecret('token-of-media', 'redacted-media-token');
+    for (const secret of ['abcdefghijkl', 'words of a secret', 'token-of-media', line(99)]) {
+      expect(redacted.text(`is ${secret} there`)).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    ['without a mailbox', 'a-'],
+    ['like a mailbox', 'a@b-'],
+    ['like host names', 'a-.b_.'],
+    ['like SIP addresses', 'sip:'],
+    ['like numbers', '+1 5 '],
+    ['like digits', '55 '],
+  ])('takes a moment for a long text %s', (_what, part) => {
+    const redacted = redaction();
+    expect(cpuMs(() => redacted.text(part.repeat(120_000 / part.length)))).toBeLessThan(1_000);
+  });
+
+  it('takes a moment for the messages of a configuration with thousands of numbers', () => {
+    const numbers = Array.from({ length: 5_000 }, (_, nth) => `+1415${5_550_000 + nth}`);
+    const publicUrl = 'https://voice.acme-gateway.net';
+    const redacted = new CaptureRedaction({ credentials: {}, numbers, publicUrl });
+    const capture = captureWith(redacted);
+    const start = { event: 'start', from: '+14155553333', note: 'of (415) 555-4321, 12 34' };
+    const message = JSON.stringify(start);
+    expect(cpuMs(() => times(20, () => capture.message('provider', message)))).toBeLessThan(1_000);
+    expect(capture.text).not.toMatch(/555-?3333|555-?4321|omitted/);
+    expect(capture.text).toContain(', 12 34');
+  });
+
+  it('reads no more of messages than a call has, and none that is longer than audio', () => {
+    const capture = captureWith(redaction());
+    capture.message('provider', JSON.stringify({ event: 'x', text: 'words '.repeat(3_000) }));
+    expect(capture.text).toMatch(/"from":"provider","characters":18\d\d\d/);
+    const audio = JSON.stringify({ media: { payload: Buffer.alloc(9_000).toString('base64') } });
+    times(2_000, () => capture.message('provider', audio));
+    expect(capture.text.trim().endsWith('{"kind":"full"}')).toBe(true);
+    const before = capture.text;
+    capture.message('provider', '{"event":"stop"}');
+    expect(capture.text).toBe(before);
+  });
+
   it('is bounded, and says that it is full', () => {
-    const about = { provider: 'twilio', gateway: '1' };
-    const capture = new CallCapture({ clock: new FakeClock(), redaction: redaction(), about });
+    const capture = captureWith(redaction());
     for (let nth = 0; nth < 5_000; nth++) capture.closed(1_000, 'x'.repeat(900));
     expect(capture.text.length).toBeLessThan(1_100_000);
     expect(capture.text.trim().split('\n').length).toBeLessThanOrEqual(2_001);
