@@ -74,6 +74,7 @@ export class ExaminationCall {
   readonly #never = new Moment<never>().promise;
   #session: SocketMediaSession | undefined;
   #isConnecting = false;
+  #isHungUp = false;
   #isOver = false;
 
   /** Dials at once. */
@@ -109,6 +110,7 @@ export class ExaminationCall {
   answer(request: ProviderRequest): Promise<WebhookReply> {
     return this.#take(request, async (event) => {
       if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
+      if (this.#isOver) return this.#refuse(event.callId);
       if (this.callId === event.callId) this.#follow('in-progress');
       return this.#connect(event.callId);
     });
@@ -119,9 +121,21 @@ export class ExaminationCall {
     const { webhook, capabilities } = this.order.provider;
     return this.#take(request, async (event) => {
       const isAnswered = event.kind === 'status' && event.status === 'in-progress';
+      if (isAnswered && this.#isOver) return this.#refuse(event.callId);
       if (isAnswered && capabilities.answerStyle === 'command') return this.#connect(event.callId);
       return webhook.acknowledge();
     });
+  }
+
+  /** Whether the account of this call has sent it. */
+  isProven(request: ProviderRequest): boolean {
+    const { provider, credentials } = this.order;
+    return this.#deps.verifier.isSigned(provider, request, credentials);
+  }
+
+  /** Whether it needs no proof: a reason to ask the provider. */
+  isReport(request: ProviderRequest): boolean {
+    return this.order.provider.webhook.isReport?.(request) === true;
   }
 
   /** Its media socket. */
@@ -166,6 +180,8 @@ export class ExaminationCall {
       sendDigits: digitsOut === 'request' ? sendDigits : undefined,
     });
     this.#session = media;
+    // The answer webhook may come before the dial's answer, and no status after it.
+    this.#follow('in-progress');
     media.attach(agent);
     this.#agent.settle(agent);
   }
@@ -235,6 +251,17 @@ export class ExaminationCall {
     });
   }
 
+  /** A call that is answered after the end: one whose dial got no clear answer rings all the same, and nobody else hangs
+   *  it up. */
+  async #refuse(callId: string): Promise<WebhookReply> {
+    const { webhook } = this.order.provider;
+    if (this.#isHungUp) return webhook.acknowledge();
+    await this.#leg.hangUp(callId).catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'late examination call not hung up');
+    });
+    return webhook.reject('error', callId).reply;
+  }
+
   #mediaUrl(token: string): string {
     const { id, organizationId, publicUrl } = this.order;
     return mediaUrl(publicUrl, { id, organizationId, workflowId: EXAMINATION_WORKFLOW }, token);
@@ -302,6 +329,7 @@ export class ExaminationCall {
     const hasEnded = this.#final.isPast;
     try {
       await this.#leg.hangUp(callId);
+      this.#isHungUp = true;
       const message = hasEnded ? 'The call had ended already.' : 'The provider has accepted it.';
       this.steps.note('hang_up', pass(message));
     } catch (error) {

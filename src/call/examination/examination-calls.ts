@@ -103,7 +103,7 @@ export class ExaminationCalls {
    *  EXAMINATION_CALL_RUNNING, CALL_LIMIT_REACHED, GATEWAY_DRAINING, QUEUE_FULL, TTS_*. Nothing has rung then. */
   async start(wish: ExaminationWish): Promise<ExaminationReport> {
     const { organizationId } = wish;
-    if (this.#deps.isDraining()) throw new GatewayError('GATEWAY_DRAINING');
+    this.#refuseIfDraining();
     this.#forgetOld();
     const open = [...this.#calls.values()].filter(({ call }) => !call.isOver);
     const isBusy = open.some(({ call }) => call.order.organizationId === organizationId);
@@ -170,6 +170,11 @@ export class ExaminationCalls {
     return this.#tokens.isDue(runId, token);
   }
 
+  /** Throws GATEWAY_DRAINING. */
+  #refuseIfDraining(): void {
+    if (this.#deps.isDraining()) throw new GatewayError('GATEWAY_DRAINING');
+  }
+
   /** Hangs up what still runs; settles when all are over, or after four seconds. */
   async close(): Promise<void> {
     const calls = [...this.#calls.values()].map(({ call }) => call);
@@ -216,6 +221,7 @@ export class ExaminationCalls {
     const capture = new CallCapture({ clock, redaction, about });
     const provider = createProvider(route.provider.name, (exchange) => capture.rest(exchange));
     if (provider === undefined) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
+    this.#refuseIfDraining(); // Speech may have taken seconds; nobody would hang up a call from here on.
     const order = { id, organizationId, provider, credentials, lines, publicUrl };
     const call = new ExaminationCall(
       {
@@ -252,6 +258,7 @@ export class ExaminationCalls {
 
   #kept(of: { organizationId: string; configurationId: string; id: string }): Kept | undefined {
     const kept = this.#calls.get(of.id);
+    if (kept?.endedMs !== undefined && this.#isOld(kept.endedMs)) return undefined;
     const isTheirs =
       kept?.call.order.organizationId === of.organizationId &&
       kept.configurationId === of.configurationId;
@@ -259,12 +266,17 @@ export class ExaminationCalls {
   }
 
   #forgetOld(): void {
-    const nowMs = this.#deps.clock.monotonicMs();
-    const over = [...this.#calls].filter(([, { endedMs }]) => endedMs !== undefined);
+    const over = [...this.#calls].flatMap(([id, { endedMs }]) =>
+      endedMs === undefined ? [] : [{ id, endedMs }],
+    );
     const excess = over.length - KEPT_MAX + 1;
-    over.forEach(([id, { endedMs = nowMs }], nth) => {
-      if (nth < excess || nowMs - endedMs > KEPT_MS_MAX) this.#calls.delete(id);
+    over.forEach(({ id, endedMs }, nth) => {
+      if (nth < excess || this.#isOld(endedMs)) this.#calls.delete(id);
     });
+  }
+
+  #isOld(endedMs: number): boolean {
+    return this.#deps.clock.monotonicMs() - endedMs > KEPT_MS_MAX;
   }
 }
 

@@ -1,6 +1,7 @@
 // When no examination call is placed, whose it is, how it ends before its time, and what it says of a call that goes wrong.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { PUBLIC_URL } from '../../api/served.ts';
 import type { HostedCall } from '../../fakes/hosted/hosted-call.ts';
 import { hostedRow } from '../../fakes/hosted/hosted-rows.ts';
@@ -10,10 +11,6 @@ const CALL_MS_MAX = 60_000;
 const row = hostedRow('twilio');
 const gateway = withExaminations();
 const body = { phone_number: THEIRS };
-
-afterEach(() => {
-  gateway.publicUrl = PUBLIC_URL;
-});
 
 async function ended(one: string) {
   await expect
@@ -121,6 +118,112 @@ describe('an examination call', () => {
       expect(ok).toBe(false);
       expect(find('keys_in')).toMatchObject({ verdict: 'pass' });
       expect(find('keys_out')).toMatchObject({ verdict: 'fail' });
+    },
+    CALL_MS_MAX,
+  );
+
+  it(
+    'whose dial got no clear answer is hung up if it is answered after the end',
+    async () => {
+      const { path, fake } = await gateway.configure(hostedRow('vobiz'));
+      gateway.afterDial = () =>
+        Promise.reject(
+          new GatewayError('PROVIDER_UNCERTAIN', {
+            provider: 'vobiz',
+            action: 'dial',
+            reason: 'x',
+          }),
+        );
+      const { id } = await gateway.ok('POST', `${path}/examination-calls`, body);
+      const { find } = await ended(`${path}/examination-calls/${id}`);
+      expect(find('dial')).toMatchObject({
+        verdict: 'fail',
+        advice: expect.stringContaining('ring'),
+      });
+      const [call] = fake.calls;
+      expect(call?.isOver).toBe(false);
+      call?.answer();
+      await expect.poll(() => call?.isOver, { timeout: CALL_MS_MAX }).toBe(true);
+      const { text } = await gateway.call('GET', `/api/v1${path}/examination-calls/${id}/capture`);
+      expect(text).toContain('"action":"hang-up"');
+      expect(text).not.toContain('<Stream');
+    },
+    CALL_MS_MAX,
+  );
+
+  it(
+    'that is answered before the answer of its dial is talked in',
+    async () => {
+      const { path, fake } = await gateway.configure(hostedRow('vobiz'));
+      fake.onOutboundCall(answersWith('1'));
+      gateway.afterDial = async () => {
+        await fake.calls[0]?.waitFor('stream-started');
+      };
+      const { id } = await gateway.ok('POST', `${path}/examination-calls`, body);
+      const { find } = await ended(`${path}/examination-calls/${id}`);
+      expect(find('answered')).toMatchObject({ verdict: 'pass' });
+      expect(find('media')).toMatchObject({ verdict: 'pass' });
+    },
+    CALL_MS_MAX,
+  );
+
+  it('is not placed if the gateway began to stop while its speech was made', async () => {
+    const { path, fake } = await gateway.configure(row);
+    gateway.beforeSpeech = async () => {
+      gateway.isDraining = true;
+    };
+    const { status } = await gateway.call('POST', `/api/v1${path}/examination-calls`, { body });
+    expect(status).toBe(503);
+    expect(fake.calls).toEqual([]);
+  });
+
+  it(
+    'is forgotten ten minutes after its end',
+    async () => {
+      const { path, fake } = await gateway.configure(row);
+      fake.onOutboundCall((call) => call.refuse('busy'));
+      const { id } = await gateway.ok('POST', `${path}/examination-calls`, body);
+      const one = `/api/v1${path}/examination-calls/${id}`;
+      await ended(one.replace('/api/v1', ''));
+      expect((await gateway.call('GET', `${one}/capture`)).status).toBe(200);
+      gateway.aheadMs = 601_000;
+      for (const what of [one, `${one}/capture`]) {
+        expect((await gateway.call('GET', what)).status).toBe(404);
+      }
+    },
+    CALL_MS_MAX,
+  );
+
+  it(
+    'takes no event of the account that it has not sent',
+    async () => {
+      const { path, fake } = await gateway.configure(hostedRow('plivo'));
+      const rings = new Promise<HostedCall>((resolve) => fake.onOutboundCall(resolve));
+      const { id } = await gateway.ok('POST', `${path}/examination-calls`, body);
+      const one = `${path}/examination-calls/${id}`;
+      await rings;
+      const keys = async () =>
+        (await gateway.ok('GET', one)).steps.map(({ key }: { key: string }) => key);
+      await expect.poll(keys, { timeout: CALL_MS_MAX, interval: 100 }).toContain('dial');
+      const [call] = fake.calls;
+      const event = {
+        key: null,
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'x-plivo-signature-v3': 'of another account',
+          'x-plivo-signature-v3-nonce': '1',
+        },
+        body: `CallUUID=${call?.id}&Event=Hangup&CallStatus=completed`,
+      };
+      const hangUp = '/api/v1/telephony/plivo/hangup-callback';
+      expect((await gateway.call('POST', hangUp, event)).status).toBe(200);
+      expect(gateway.runs.taken).toMatchObject([{ what: 'account-event', provider: 'plivo' }]);
+      gateway.runs.refusal = new GatewayError('WEBHOOK_SIGNATURE');
+      expect((await gateway.call('POST', hangUp, event)).status).toBe(401);
+      await gateway.ok('POST', `${one}/hang-up`);
+      await ended(one);
+      const { text } = await gateway.call('GET', `/api/v1${one}/capture`);
+      expect(text.match(/"event":"unproven"/g)).toHaveLength(1);
     },
     CALL_MS_MAX,
   );

@@ -7,8 +7,9 @@ import type { AgentLines } from '../../../src/call/examination/examination-agent
 import { ExaminationCalls } from '../../../src/call/examination/examination-calls.ts';
 import { ExaminedCalls } from '../../../src/call/examination/examined-calls.ts';
 import { OutboundRoutes } from '../../../src/call/outbound/outbound-route.ts';
-import { systemClock } from '../../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
+import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
 import { secretFieldsOf, trunkSettingsOf } from '../../../src/telephony/registry/configuration.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import {
@@ -44,12 +45,29 @@ export interface ExaminingGateway extends Served {
   /** A fake of the row's provider; the configuration's id. */
   configure(row: HostedRow): Promise<{ fake: HostedFake; path: string; secrets: string[] }>;
   publicUrl: string;
+  /** What takes webhooks of runs. */
+  runs: FakeCallService;
+  /** How far this process's time is ahead. */
+  aheadMs: number;
+  isDraining: boolean;
+  /** Before what the agent says is made. Default: nothing. */
+  beforeSpeech: () => Promise<void>;
+  /** Between a dial at the provider and its answer at the gateway; may reject. Default: nothing. */
+  afterDial: () => Promise<void>;
   /** Where it listens. */
   base(): string;
 }
 
 export function withExaminations(): ExaminingGateway {
-  const gateway = { publicUrl: PUBLIC_URL } as ExaminingGateway;
+  const usual = () => ({
+    ...{ publicUrl: PUBLIC_URL, aheadMs: 0, isDraining: false },
+    ...{ beforeSpeech: () => Promise.resolve(), afterDial: () => Promise.resolve() },
+  });
+  const gateway = { ...usual(), runs: new FakeCallService() } as ExaminingGateway;
+  const clock: Clock = {
+    ...systemClock,
+    monotonicMs: () => systemClock.monotonicMs() + gateway.aheadMs,
+  };
   let media: MediaServer;
   const fakes: HostedFake[] = [];
   const pbx = new FakePbx(new FakeClock(), () => {
@@ -62,18 +80,23 @@ export function withExaminations(): ExaminingGateway {
   ]);
   const served = withApi((test) => {
     gateway.examinations = new ExaminationCalls({
-      ...{ store: test.store, clock: systemClock, random: systemRandom, log: test.log },
+      ...{ store: test.store, clock, random: systemRandom, log: test.log },
       routes: new OutboundRoutes({ store: test.store, providers, random: systemRandom }),
-      createProvider: (name, onExchange) =>
-        rows.get(name)?.create({ clock: systemClock, onExchange }),
-      speak: () => Promise.resolve(lines),
+      createProvider: (name, onExchange) => {
+        const provider = rows.get(name)?.create({ clock: systemClock, onExchange });
+        return provider && withLateAnswer(provider, () => gateway.afterDial());
+      },
+      speak: async () => {
+        await gateway.beforeSpeech();
+        return lines;
+      },
       gateway: {
         get publicUrl() {
           return gateway.publicUrl;
         },
         version: '1.2.3',
       },
-      isDraining: () => false,
+      isDraining: () => gateway.isDraining,
     });
     media = createMediaServer({
       ...{ log: test.log, clock: systemClock },
@@ -82,7 +105,7 @@ export function withExaminations(): ExaminingGateway {
     });
     return {
       examinations: gateway.examinations,
-      callService: new ExaminedCalls(new FakeCallService(), gateway.examinations),
+      callService: new ExaminedCalls(gateway.runs, gateway.examinations),
       providerByName: (name) => providers.byName(name),
       hostedProviders: providers.hosted,
     };
@@ -126,6 +149,7 @@ export function withExaminations(): ExaminingGateway {
   };
   afterEach(async () => {
     await gateway.examinations.close();
+    Object.assign(gateway, usual());
     for (const fake of fakes.splice(0)) await fake.close();
   });
   return Object.assign(gateway, served, {
@@ -133,6 +157,16 @@ export function withExaminations(): ExaminingGateway {
       return served.api;
     },
   });
+}
+
+function withLateAnswer(provider: HostedProvider, until: () => Promise<void>): HostedProvider {
+  const { control } = provider;
+  const dial: typeof control.dial = async (...given) => {
+    const result = await control.dial(...given);
+    await until();
+    return result;
+  };
+  return { ...provider, control: { ...control, dial } };
 }
 
 function textsIn(value: unknown): string[] {
