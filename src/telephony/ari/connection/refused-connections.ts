@@ -18,20 +18,27 @@ export interface RefusedConnection {
   lastAt: number;
 }
 
-/** Different ones; the one whose last attempt is oldest goes first. */
+/** Different ones, of configurations and of none each; the one whose last attempt is oldest goes first. */
 const NOTED_MAX = 100;
 /** The same one is logged again after that time. */
 const LOG_EVERY_MS = 600_000;
-/** Log lines in that time: anybody on the network can cause them. */
+/** Log lines in that time, of each as well: anybody on the network can cause them. */
 const LINES_MAX = 20;
 /** Of a path, which anybody may have written. */
 const APP_CHARACTERS_MAX = 80;
 
+interface Noted {
+  /** The last attempt of each is the last entry. */
+  connections: Map<string, RefusedConnection>;
+  loggedAtMs: Map<string, number>;
+}
+
 export class RefusedConnections {
   readonly #clock: Clock;
   readonly #log: Log | undefined;
-  readonly #noted = new Map<string, RefusedConnection>();
-  readonly #loggedAtMs = new Map<string, number>();
+  readonly #ofConfigurations: Noted = { connections: new Map(), loggedAtMs: new Map() };
+  /** Apart, because anybody on the network can cause any number of them. */
+  readonly #ofNone: Noted = { connections: new Map(), loggedAtMs: new Map() };
 
   constructor(clock: Clock, log: Log | undefined) {
     this.#clock = clock;
@@ -41,33 +48,38 @@ export class RefusedConnections {
   note(refusal: Pick<RefusedConnection, 'app' | 'cause' | 'client'>): void {
     const app = refusal.app.replace(/[^\x20-\x7e]/g, '?').slice(0, APP_CHARACTERS_MAX);
     const { cause, client } = refusal;
+    const noted = cause === 'application' ? this.#ofNone : this.#ofConfigurations;
+    const { connections } = noted;
     const key = `${app} ${cause} ${client}`;
-    const attempts = (this.#noted.get(key)?.attempts ?? 0) + 1;
-    this.#noted.delete(key);
-    const [oldest] = this.#noted.keys();
-    if (this.#noted.size >= NOTED_MAX && oldest !== undefined) this.#noted.delete(oldest);
-    this.#noted.set(key, { app, cause, client, attempts, lastAt: this.#clock.now() });
-    if (!this.#mayLog(key)) return;
+    const attempts = (connections.get(key)?.attempts ?? 0) + 1;
+    connections.delete(key);
+    const [oldest] = connections.keys();
+    if (connections.size >= NOTED_MAX && oldest !== undefined) connections.delete(oldest);
+    connections.set(key, { app, cause, client, attempts, lastAt: this.#clock.now() });
+    if (!this.#mayLog(noted, key)) return;
     this.#log?.warn({ application: app, cause, client }, 'connection of a PBX refused');
   }
 
   /** For that application; the last first. */
   of(app: string): RefusedConnection[] {
-    return [...this.#noted.values()].filter((each) => each.app === app).reverse();
+    const both = [this.#ofNone, this.#ofConfigurations];
+    const all = both.flatMap(({ connections }) => [...connections.values()]);
+    const ofApp = all.filter((each) => each.app === app).reverse();
+    return ofApp.sort((one, other) => other.lastAt - one.lastAt);
   }
 
   /** For applications that no configuration has; the last first. */
   unknown(): RefusedConnection[] {
-    return [...this.#noted.values()].filter(({ cause }) => cause === 'application').reverse();
+    return [...this.#ofNone.connections.values()].reverse();
   }
 
-  #mayLog(key: string): boolean {
+  #mayLog({ loggedAtMs }: Noted, key: string): boolean {
     const nowMs = this.#clock.monotonicMs();
-    for (const [each, atMs] of this.#loggedAtMs) {
-      if (nowMs - atMs >= LOG_EVERY_MS) this.#loggedAtMs.delete(each);
+    for (const [each, atMs] of loggedAtMs) {
+      if (nowMs - atMs >= LOG_EVERY_MS) loggedAtMs.delete(each);
     }
-    if (this.#loggedAtMs.has(key) || this.#loggedAtMs.size >= LINES_MAX) return false;
-    this.#loggedAtMs.set(key, nowMs);
+    if (loggedAtMs.has(key) || loggedAtMs.size >= LINES_MAX) return false;
+    loggedAtMs.set(key, nowMs);
     return true;
   }
 }

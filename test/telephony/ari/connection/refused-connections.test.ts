@@ -51,6 +51,18 @@ describe('refused connections of PBXs', () => {
     expect(refused.of('app')[0]?.client).toBe('client-499');
   });
 
+  it('for applications that no configuration has displace none of a configuration', () => {
+    const { refused, lines } = world();
+    refused.note(refusal);
+    for (let nth = 0; nth < 500; nth++) {
+      refused.note({ app: `guess-${nth}`, cause: 'application', client: '203.0.113.7' });
+    }
+    refused.note({ ...refusal, cause: 'user' });
+    expect(refused.of('app').map(({ cause }) => cause)).toEqual(['user', 'password']);
+    expect(refused.unknown()).toHaveLength(100);
+    expect(lines().at(-1)).toMatchObject({ application: 'app', cause: 'user' });
+  });
+
   it('show no control characters of a path, and not all of a long one', () => {
     const { refused } = world();
     refused.note({ app: `a\u001b[31m${'x'.repeat(200)}`, cause: 'application', client: 'c' });
