@@ -12,10 +12,12 @@ import type { AriCall } from './ari-call.ts';
 import type { CallTable } from './call-table.ts';
 
 const LABEL = 'away';
-/** After a request that may have been carried out: a PBX that is busy or restarts is back within seconds. */
-const LOOKS_MAX = 3;
+/** After a request that may have been carried out: a PBX that is busy or restarts is back within seconds. A proxy that
+ *  answers for it may do so for minutes, while its events still arrive: half an hour in all. */
+const LOOKS_MAX = 64;
 const LOOK_MS_MAX = 5_000;
-const LOOK_PAUSE_MS = 2_000;
+/** After each look; the last is repeated. */
+const LOOK_PAUSES_MS = [2_000, 2_000, 10_000, 30_000] as const;
 
 /** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that somebody has
  *  hung up, is ended; one that we dialled and that still rings goes on ringing. Never rejects. */
@@ -46,7 +48,7 @@ async function isSentAway(peer: AriContext, held: CallTable, call: AriCall): Pro
   return false;
 }
 
-/** If the PBX does not say, the next reconciliation ends the call, or finds that it has gone on. */
+/** Until the PBX says so; a reconciliation may end the call before, or find that it has gone on. */
 async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   const { clock, log } = peer;
   call.isUnwanted = true;
@@ -59,7 +61,8 @@ async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
     } finally {
       deadline.done();
     }
-    await pause(clock, LOOK_PAUSE_MS, call.over);
+    const pauseMs = LOOK_PAUSES_MS[Math.min(looks, LOOK_PAUSES_MS.length) - 1] ?? 0;
+    await pause(clock, pauseMs, call.over);
   }
   return false;
 }

@@ -150,6 +150,20 @@ describe('a caller who may have gone on', () => {
     await nothingLeft(at);
   });
 
+  it('is hung up once the PBX can be asked again, also if its events were never lost', async () => {
+    const at = await table({ asterisk: { dialplan: withVoicemail } });
+    const { call, phone } = await rings(at);
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('/answer') ? undefined : { status: 503, body: null };
+    await expect(at.connection.openMedia(call.callId, patient)).rejects.toThrow();
+    await at.clock.advanceAsync(120_000, 500);
+    expect(phone.isOver).toBe(false);
+    at.asterisk.faults.rest = () => undefined;
+    expect(await phone.ended).toMatchObject({ cause: 38 });
+    expect(at.harness.states).toHaveLength(1);
+    await nothingLeft(at);
+  });
+
   it('is not hung up by a gateway that was started after it', async () => {
     const at = await table({ asterisk: { dialplan: withVoicemail } });
     refuses(at, 'externalMedia', 501);
