@@ -8,7 +8,7 @@ import { createRest, type Rest, type RestOptions } from './rest-client.ts';
 const TOO_MANY = 429;
 /** A longer pause is not waited for: a caller is on the line, or a contact can be put off. */
 const RETRY_MS_MAX = 3_000;
-/** Longest time for which an account sends nothing, whatever the provider asks for: calls must end meanwhile. */
+/** Longest time for which an account sends nothing but urgent requests, whatever the provider asks for. */
 const PAUSE_MS_MAX = 10_000;
 const ATTEMPTS_MAX = 2;
 
@@ -33,12 +33,13 @@ export function createAccountRest(options: RestOptions & { limit?: RequestLimit 
       const { account, action } = request;
       if (account === undefined) return rest.send(request, signal);
       const budget = budgets.of(account);
+      const isUrgent = URGENT.has(action);
       for (let attempt = 1; ; attempt += 1) {
-        await budget.claim(action, URGENT.has(action), signal);
+        await budget.claim(action, isUrgent, signal);
         const response = await rest.send(request, signal);
         const pauseMs = response.retryAfterMs ?? null;
         if (response.status !== TOO_MANY || pauseMs === null) return response;
-        budget.pause(Math.min(pauseMs, PAUSE_MS_MAX));
+        budget.pause(Math.min(pauseMs, PAUSE_MS_MAX), isUrgent);
         if (attempt === ATTEMPTS_MAX || pauseMs > RETRY_MS_MAX) return response;
       }
     },

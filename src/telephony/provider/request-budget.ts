@@ -1,7 +1,8 @@
 // The requests to one account at a provider: at most so many in a time, and none while the provider asks for a pause.
-// Requests above that wait their turn here; urgent ones go first, and a part of the budget is theirs alone, so that a
-// campaign's dials do not hold up the end of a call. Other processes with the same account are not counted: the provider
-// answers a request above the limit with 429 then.
+// Requests above that wait their turn here; urgent ones go first, a part of the budget and a queue are theirs alone, and
+// they wait only for pauses that an urgent request was asked for, so that a campaign's dials do not hold up the end of a
+// call. Other processes with the same account are not counted: the provider answers a request above the limit with 429
+// then.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -11,6 +12,8 @@ import type { Clock, Timer } from '../../std/clock.ts';
 const WAITING_MAX = 1_000;
 /** Longest wait of a request, longer than any window: after that, the queue is too long for it. */
 const WAIT_MS_MAX = 12_000;
+/** Longest pause of urgent requests: a hang-up is given up after five seconds. */
+const URGENT_PAUSE_MS_MAX = 3_000;
 
 /** What the provider documents for an account. */
 export interface RequestLimit {
@@ -18,7 +21,7 @@ export interface RequestLimit {
   windowMs: number;
   /** Of them, for urgent requests alone. */
   reserved: number;
-  /** From here on a request fails at once. Default: 1,000. */
+  /** From here on a request fails at once; urgent ones are counted apart. Default: 1,000. */
   waitingMax?: number;
   /** For the error: `the 10 requests in 10 seconds that a domain may send`. */
   words: string;
@@ -38,6 +41,8 @@ export class RequestBudget {
   #starts: number[] = [];
   #waiting: Waiting[] = [];
   #pausedUntilMs = 0;
+  /** Of urgent requests. */
+  #urgentPausedUntilMs = 0;
   #timer: Timer | undefined;
 
   constructor(options: {
@@ -57,15 +62,21 @@ export class RequestBudget {
     return this.#starts.length === 0 && this.#waiting.length === 0 && !isPaused;
   }
 
-  /** The provider has asked for it: no request starts for so long. */
-  pause(ms: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + ms);
+  /** The provider has refused a request and asked for it: no request starts for so long. Urgent ones do, unless the
+   *  refused one was urgent. */
+  pause(ms: number, isUrgent: boolean): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + ms);
+    if (!isUrgent) return;
+    const untilMs = nowMs + Math.min(ms, URGENT_PAUSE_MS_MAX);
+    this.#urgentPausedUntilMs = Math.max(this.#urgentPausedUntilMs, untilMs);
   }
 
   /** Resolves when the request may be sent. Throws PROVIDER_CAPACITY if that would take too long, PROVIDER_FAILED if
    *  `signal` is aborted meanwhile: nothing was sent then. */
   claim(action: string, isUrgent: boolean, signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length >= (this.#limit?.waitingMax ?? WAITING_MAX))
+    const before = this.#waiting.filter((each) => each.isUrgent === isUrgent);
+    if (before.length >= (this.#limit?.waitingMax ?? WAITING_MAX))
       return Promise.reject(this.#exhausted(action));
     return new Promise((resolve, reject) => {
       const done = (settle: () => void): void => {
@@ -111,7 +122,8 @@ export class RequestBudget {
   #waitMs(isUrgent: boolean): number {
     this.#forget();
     const nowMs = this.#clock.monotonicMs();
-    const pauseMs = Math.max(0, this.#pausedUntilMs - nowMs);
+    const pausedUntilMs = isUrgent ? this.#urgentPausedUntilMs : this.#pausedUntilMs;
+    const pauseMs = Math.max(0, pausedUntilMs - nowMs);
     if (this.#limit === undefined) return pauseMs;
     const { requestsMax, reserved, windowMs } = this.#limit;
     const allowed = isUrgent ? requestsMax : requestsMax - reserved;

@@ -77,9 +77,51 @@ describe('requests in the name of an account', () => {
     const given = rest.send(request('dial'), caller.signal);
     caller.abort();
     await expect(given).rejects.toMatchObject({ code: 'PROVIDER_FAILED' });
-    const ended = rest.send(request('hang-up'), signal);
+    const later = rest.send(request('dial'), signal);
     clock.advance(10_000);
-    expect((await ended).status).toBe(200);
+    expect((await later).status).toBe(200);
+  });
+
+  // A hang-up is given up after five seconds: one that waited for a dial's pause was never sent, and the call stayed up.
+  it('that end a call are sent in a pause that a dial was asked for', async () => {
+    const rest = createAccountRest({ provider: 'telnyx', clock });
+    server.answer = { ...TOO_MANY, headers: { ['retry-after']: '60' } };
+    await rest.send(request('dial'), signal);
+    server.answer = { status: 200, body: {} };
+    const dial = rest.send(request('dial'), signal);
+    expect((await rest.send(request('hang-up'), signal)).status).toBe(200);
+    expect(paths()).toEqual(['/dial', '/hang-up']);
+    clock.advance(10_000);
+    await dial;
+  });
+
+  it('that end a call wait for a pause that one of them was asked for, for three seconds at most', async () => {
+    const rest = createAccountRest({ provider: 'telnyx', clock });
+    server.answer = { ...TOO_MANY, headers: { ['retry-after']: '60' } };
+    expect((await rest.send(request('hang-up'), signal)).status).toBe(429);
+    server.answer = { status: 200, body: {} };
+    const next = rest.send(request('hang-up'), signal);
+    clock.advance(2_900);
+    expect(server.asked).toHaveLength(1);
+    clock.advance(100);
+    expect((await next).status).toBe(200);
+  });
+
+  it('that end a call have a place when the queue is full of dials', async () => {
+    const limit = { ...LIMIT, waitingMax: 4 };
+    const rest = createAccountRest({ provider: 'vonage', clock, limit });
+    const dials = Array.from({ length: 8 }, () => rest.send(request('dial'), signal));
+    const settled = Promise.allSettled(dials);
+    await rest.send(request('hang-up'), signal);
+    await rest.send(request('hang-up'), signal);
+    const third = rest.send(request('hang-up'), signal);
+    clock.advance(1_000);
+    expect((await third).status).toBe(200);
+    clock.advance(1_000);
+    expect((await settled).map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 7 }, () => 'fulfilled'),
+      'rejected',
+    ]);
   });
 
   it('fail when the queue of their account is too long for them', async () => {
