@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
-import { AccountBudgets } from '../provider/account-budgets.ts';
+import { AccountBudgets, accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
@@ -55,7 +55,8 @@ export function createCloudonixClient(options: {
       const config = checkedCredentials(credentials);
       const { action, isUrgent = false } = wanted;
       const request = restRequest(config, wanted);
-      const budget = budgets.of(`${baseUrl(config)} ${config.domain_id}`);
+      const { domain_id: domain, bearer_token: secret } = config;
+      const budget = budgets.of(accountKey(`${baseUrl(config)} ${domain}`, secret));
       for (let attempt = 1; ; attempt++) {
         await budget.claim(action, isUrgent, signal);
         const response = await rest.send(request, signal);

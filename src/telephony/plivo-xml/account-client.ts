@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
+import { accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,
@@ -91,7 +92,8 @@ export function createAccountClient<A extends Account>(
       };
       const text = body === null ? null : JSON.stringify(body);
       const request = { action, method, url, headers, body: text, repeatable };
-      return rest.send({ ...request, account: `${base} ${config.auth_id}` }, signal);
+      const key = accountKey(`${base} ${config.auth_id}`, config.auth_token);
+      return rest.send({ ...request, account: key }, signal);
     },
     contentOf(response, { action, repeatable }, schema) {
       const { status } = response;

@@ -1,9 +1,16 @@
 // One budget of requests for each account in use, by a key. Idle ones make room.
 
+import { createHash } from 'node:crypto';
 import type { RequestBudget } from './request-budget.ts';
 
 /** Accounts with a budget in memory. */
 const BUDGETS_MAX = 1_000;
+
+/** The key of an account's budget. `address`: the account at its provider, which others may know; with its secret, of which
+ *  only a hash is kept, a sender without the secret does not use up the owner's budget. */
+export function accountKey(address: string, secret: string): string {
+  return `${address} ${createHash('sha256').update(secret).digest('hex')}`;
+}
 
 export class AccountBudgets {
   readonly #create: () => RequestBudget;

@@ -1,9 +1,9 @@
 // One request to Telnyx' REST interface: address, key, and the meaning of its errors. The requests themselves:
 // control.ts, numbers.ts, application.ts. Source: developers.telnyx.com, API v2; providers §2.1, §2.6.
 
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
+import { accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
@@ -60,7 +60,7 @@ export function createTelnyxClient(rest: Rest): TelnyxClient {
           ...(body && { 'content-type': 'application/json' }),
         },
         body: body === undefined ? null : JSON.stringify(body),
-        account: `${base} ${createHash('sha256').update(config.api_key).digest('hex')}`,
+        account: accountKey(base, config.api_key),
       };
       return rest.send(request, signal);
     },

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
+import { accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,
@@ -68,7 +69,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
         },
         body: wanted.form?.toString() ?? null,
         repeatable: wanted.repeatable,
-        account: `${base} ${config.account_sid}`,
+        account: accountKey(`${base} ${config.account_sid}`, config.auth_token),
       };
       return rest.send(request, signal);
     },

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../std/clock.ts';
 import { systemRandom } from '../../std/random.ts';
+import { accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
@@ -64,7 +65,7 @@ export function createVonageClient(rest: Rest, clock: Clock): VonageClient {
         },
         body: form?.toString() ?? (body === undefined ? null : JSON.stringify(body)),
         repeatable: wanted.repeatable,
-        account: `${baseUrl(config, wanted.api)} ${config.api_key}`,
+        account: accountKey(`${baseUrl(config, wanted.api)} ${config.api_key}`, config.api_secret),
       };
       return rest.send(request, signal);
     },
