@@ -5,6 +5,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { TransferOutcome } from '../../model/call-event.ts';
+import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
@@ -12,6 +13,9 @@ import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 
+/** In addition to the ring time: a provider begins to dial within a few seconds. Its report that there was no answer may be
+ *  lost, and the caller waits meanwhile. */
+const RUNG_MS_EXTRA = 10_000;
 /** A provider opens the media of a call that was answered within two or three seconds. */
 const MEDIA_MS_MAX = 10_000;
 /** Both calls are redirected within a second or two. */
@@ -51,7 +55,7 @@ export interface LegTransferDeps {
   /** Aborted when the caller has hung up. */
   callerGone: AbortSignal;
   /** Sends the caller this sound, and recognises no speech, until `null`. */
-  onWait(sound: WarmTransfer['callerHears'] | null): void;
+  onWait: CallAudio['away'];
   /** The two are joined. */
   onJoined(leg: OpenTransferLeg): void;
   clock: Clock;
@@ -85,10 +89,13 @@ export async function transferByLeg(
   try {
     await dial(plan, leg, wanted);
     either.throwIfAborted();
+    destination.ring(wanted.ringS * 1_000 + RUNG_MS_EXTRA);
     await wanted.warm.consult(await destination.media(either), either);
     either.throwIfAborted();
     await join(deps, leg, wanted.callId);
     isJoined = true;
+    // The caller's media may stay open until the run is closed.
+    deps.onWait('silence');
     deps.onJoined(leg);
   } catch (error) {
     // The error of an aborted request has less information.
@@ -144,6 +151,7 @@ class Destination implements TransferLegListener {
   readonly #clock: Clock;
   readonly #gone = new AbortController();
   #isAnswered = false;
+  #isClosed = false;
   #media: MediaSession | undefined;
   #onMedia: (media: MediaSession) => void = () => undefined;
   #cancelWait: () => void = () => undefined;
@@ -157,6 +165,11 @@ class Destination implements TransferLegListener {
     return this.#gone.signal;
   }
 
+  /** Gives up on an answer after this time. */
+  ring(ms: number): void {
+    if (!this.#isAnswered) this.#limit(ms, new GatewayError('TRANSFER_NO_ANSWER'));
+  }
+
   onProgress(outcome: TransferOutcome, providerStatus: string): void {
     if (outcome === 'answered') this.#answered();
     const error = this.#errorOf(outcome, providerStatus);
@@ -164,6 +177,11 @@ class Destination implements TransferLegListener {
   }
 
   onMedia(media: MediaSession): void {
+    // Admitted before the end of the transfer, or opened a second time.
+    if (this.#isClosed || this.#media !== undefined) {
+      media.close('unwanted');
+      return;
+    }
     this.#answered();
     this.#cancelWait();
     this.#media = media;
@@ -180,16 +198,20 @@ class Destination implements TransferLegListener {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#cancelWait();
     this.#media?.close('over');
   }
 
   #answered(): void {
-    if (this.#isAnswered) return;
+    if (this.#isAnswered || this.#isClosed) return;
     this.#isAnswered = true;
-    const timer = this.#clock.after(MEDIA_MS_MAX, () => {
-      this.#gone.abort(new GatewayError('TRANSFER_FAILED', { reason: 'no audio' }));
-    });
+    this.#limit(MEDIA_MS_MAX, new GatewayError('TRANSFER_FAILED', { reason: 'no audio' }));
+  }
+
+  #limit(ms: number, error: GatewayError): void {
+    this.#cancelWait();
+    const timer = this.#clock.after(ms, () => this.#gone.abort(error));
     this.#cancelWait = () => timer.cancel();
   }
 

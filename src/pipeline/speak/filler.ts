@@ -4,7 +4,7 @@
 import { fadeOut } from '../../audio/gain.ts';
 import { ringbackTone, type ToneSamples, waitingTone } from '../../audio/tones/tone-generator.ts';
 
-export type AwaySound = 'music' | 'ringback';
+export type AwaySound = 'music' | 'ringback' | 'silence';
 
 export class Filler {
   readonly #ambient: boolean;

@@ -30,9 +30,18 @@ export function withTools(harness: CallHarness, ...specs: ToolSpec[]): Promise<C
 }
 
 /** With settings of the agent. */
-export async function withToolsAnd(
+export function withToolsAnd(
   harness: CallHarness,
   settings: Record<string, unknown>,
+  ...specs: ToolSpec[]
+): Promise<CallHarness> {
+  return withToolsOf(harness, { settings, data: {} }, ...specs);
+}
+
+/** With settings of the agent, and fields of its first step. */
+export async function withToolsOf(
+  harness: CallHarness,
+  { settings, data }: { settings: Record<string, unknown>; data: Record<string, unknown> },
   ...specs: ToolSpec[]
 ): Promise<CallHarness> {
   const { store, owner } = harness.at;
@@ -48,7 +57,7 @@ export async function withToolsAnd(
     });
     uuids.push(uuid);
   }
-  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids });
+  const first = start('talk', { name: 'Talk', greeting: 'Hello.', tool_uuids: uuids, ...data });
   return harness.prepare(
     definition([first, end('bye')], [edge('talk', 'bye', { label: 'Finish' })]),
     settings,

@@ -13,7 +13,7 @@ import {
 } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import type { Stream } from '../stream.ts';
-import { frontDesk, withTools } from './tools-harness.ts';
+import { frontDesk, withToolsOf } from './tools-harness.ts';
 
 const at = withCallHarness();
 const LEG = `CA${'9'.repeat(32)}`;
@@ -31,13 +31,14 @@ interface Transferring {
 }
 
 /** A caller for whom the destination is being dialled. */
-async function transferring(warm: object = {}): Promise<Transferring> {
+async function transferring(warm: object = {}, data = {}): Promise<Transferring> {
   const { harness } = at;
   const llm = new ScriptedModel(harness.clock);
   llm.answers = [{ call: 'front_desk', given: { topic: 'a bill' } }, { say: ['Nobody has time.'] }];
   harness.speech.llm = llm;
   const message = 'Call from {{caller_number}} about {{topic}}.';
-  await withTools(harness, frontDesk({ message, timeout: 10, ...warm }));
+  const tool = frontDesk({ message, timeout: 10, ...warm });
+  await withToolsOf(harness, { settings: {}, data }, tool);
   harness.rest.answer = (asked) =>
     asked.path.endsWith('/Calls.json')
       ? { status: 201, body: { sid: LEG, status: 'queued' } }
@@ -217,12 +218,58 @@ describe('a warm transfer over a hosted provider', () => {
     await harness.passThrough(() => hungUp(harness).includes(LEG));
   });
 
-  it('that the provider does not report on is given up', async () => {
-    const { harness, llm } = await transferring();
-    await harness.pass(20_000 + 5_000 + 75_000 + 10_000);
+  // The report of a destination that does not answer may be lost: the caller got the tone for two minutes.
+  it('that the provider does not report on is given up after the time to ring', async () => {
+    const { harness, llm, report } = await transferring();
+    await report('ringing');
+    await harness.pass(20_000);
+    expect(llm.spoken).toHaveLength(1);
+    await harness.pass(11_000);
     await harness.passThrough(() => llm.spoken.length === 2);
-    expect(results(llm)).toMatchObject([{ reason: 'timeout' }]);
+    expect(results(llm)).toMatchObject([{ reason: 'no_answer' }]);
     await harness.passThrough(() => hungUp(harness).includes(LEG));
+  });
+
+  it('that was answered is not given up for the time to ring', async () => {
+    const { harness, llm, answer } = await transferring({ timeout: 60 });
+    await harness.pass(19_000);
+    await answer();
+    await harness.pass(20_000);
+    expect(llm.spoken).toHaveLength(1);
+    expect(hungUp(harness)).toEqual([]);
+  });
+
+  it('sends the caller no sound once both are joined, also while values are extracted', async () => {
+    const extraction = { name: 'reason', type: 'string', prompt: 'Why they call' };
+    const at = await transferring(
+      { accept: 'stay' },
+      { extraction_enabled: true, extraction_variables: [extraction] },
+    );
+    const { harness, caller, answer, llm, run } = at;
+    const respond = llm.respond.bind(llm);
+    llm.respond = (request, listener, signal) =>
+      request.json ? new Promise(() => undefined) : respond(request, listener, signal);
+    await answer();
+    await harness.passUntil(() => joins(harness).length === 2);
+    await harness.pass(500);
+    expect(caller.open).toBe(true);
+    const { frames } = caller;
+    await harness.pass(2_000);
+    expect(caller.open).toBe(true);
+    expect(caller.frames).toBe(frames);
+    await harness.passThrough(() => !caller.open);
+    expect(await harness.ended(run)).toMatchObject({ disposition: 'transfer_call' });
+  });
+
+  it('closes a second media socket of the destination', async () => {
+    const { harness, answer, report, llm } = await transferring();
+    const first = await answer();
+    const second = await answer();
+    await harness.passUntil(() => !second.open);
+    expect(first.open).toBe(true);
+    await report('completed', 2);
+    await harness.passThrough(() => llm.spoken.length === 2);
+    expect(first.open).toBe(false);
   });
 
   it('refuses media without its token, and answers nobody after its end', async () => {
