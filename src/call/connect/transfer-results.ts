@@ -21,8 +21,11 @@ import type { CallConfirmation, ProviderCall } from './call-confirmation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { ProviderEvents } from './provider-event.ts';
 
-/** A run is closed within this time after its transfer was accepted. */
+/** Pause before a look whether the run of an accepted transfer is closed: its values are extracted and its services closed
+ *  before, ten seconds in all at most. */
 const CLOSED_MS = 5_000;
+/** A database that is away for a moment is waited for too. */
+const LOOKS_MAX = 6;
 /** Of one word of a provider. */
 const WORD_MAX = 100;
 
@@ -137,7 +140,7 @@ export class TransferResults {
     });
     const step = await this.#append(call, transferId, progress);
     if (followed !== undefined) return;
-    if (!isWarmTransfer(transferId)) await this.#endStranded(call, outcome, CLOSED_MS);
+    if (!isWarmTransfer(transferId)) await this.#endStranded(call, outcome, LOOKS_MAX);
     else if (step !== undefined) await this.#endLeft(call, progress, step);
   }
 
@@ -171,8 +174,10 @@ export class TransferResults {
       return { outcome: 'answering-machine', callId, providerStatus, durationS: null };
     }
     if (event.kind !== 'status' && event.kind !== 'transfer-result') return undefined;
-    // The caller's own call may report to the same address.
-    if (event.kind === 'status' && event.callId === run.providerCallId) return undefined;
+    // The caller's own call may report to the same address; what its provider says of it confirms nothing of the
+    // destination.
+    const isOfCaller = event.callId === run.providerCallId;
+    if (isOfCaller && (event.kind === 'status' || !isProven)) return undefined;
     const status = isProven ? event.status : await this.#confirmed(call, transferId, event);
     const outcome = status && outcomeOf(status);
     if (outcome === undefined) return undefined;
@@ -223,7 +228,7 @@ export class TransferResults {
   async #endStranded(
     { run, provider, configuration }: ProviderCall,
     outcome: TransferOutcome,
-    waitMs: number,
+    looksLeft: number,
   ): Promise<void> {
     const { closeEndsCall, webhookProof } = provider.capabilities;
     if (closeEndsCall || webhookProof !== 'full' || !isUnanswered(outcome)) return;
@@ -232,14 +237,16 @@ export class TransferResults {
     if (providerCallId === null) return;
     if (run.state === 'completed') {
       await hangUps.attempt({ provider, configuration }, providerCallId, run.id);
-    } else if (waitMs > 0) {
-      clock.after(waitMs, () => {
-        store.runs
-          .find(run.id)
-          .then(
-            (now) => now && this.#endStranded({ run: now, provider, configuration }, outcome, 0),
-          )
-          .catch((error: unknown) => log.warn({ err: error, runId: run.id }, 'run not read'));
+    } else if (looksLeft > 0) {
+      clock.after(CLOSED_MS, () => {
+        const read = store.runs.find(run.id).catch((error: unknown) => {
+          log.warn({ err: error, runId: run.id }, 'run not read');
+          return run;
+        });
+        void read.then((now) => {
+          const call = now && { run: now, provider, configuration };
+          return call && this.#endStranded(call, outcome, looksLeft - 1);
+        });
       });
     }
   }

@@ -4,6 +4,8 @@
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
 import type { TransferOutcome } from '../../../src/model/call-event.ts';
+import type { Run } from '../../../src/model/run.ts';
+import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { CALL, type CallHarness, PUBLIC_URL, signed, withCallHarness } from '../call-harness.ts';
@@ -37,6 +39,18 @@ async function transferred(): Promise<{
   const [, transferId = ''] =
     /transfer-result\/([\w-]+)"/.exec(decodeURIComponent(document() ?? '')) ?? [];
   return { harness, run, transferId };
+}
+
+/** The harness, with another variant of the provider. */
+function variant(
+  harness: CallHarness,
+  change: (twilio: HostedProvider) => Partial<HostedProvider>,
+  more: Partial<CallHarness['deps']> = {},
+): CallHarness {
+  const twilio = createTwilioProvider({ clock: harness.clock });
+  const providers = providersOf([{ ...twilio, ...change(twilio) }, harness.pbx]);
+  const callControl = createCallControl(withClosing({ ...harness.deps, providers, ...more }));
+  return Object.assign(Object.create(harness) as CallHarness, { callControl });
 }
 
 const urlOf = (transferId: string) =>
@@ -102,17 +116,59 @@ describe('the result of a transfer', () => {
 
   it('ends the call of a caller whom the provider leaves on the line, if nobody takes it', async () => {
     const { harness, run, transferId } = await transferred();
-    const twilio = createTwilioProvider({ clock: harness.clock });
-    const capabilities = { ...twilio.capabilities, closeEndsCall: false };
-    const providers = providersOf([{ ...twilio, capabilities }, harness.pbx]);
-    const callControl = createCallControl(withClosing({ ...harness.deps, providers }));
-    const varied = Object.assign(Object.create(harness) as CallHarness, { callControl });
+    const varied = variant(harness, ({ capabilities }) => ({
+      capabilities: { ...capabilities, closeEndsCall: false },
+    }));
     await report(varied, transferId, ['ringing', 1]);
     expect(harness.hangUps).toEqual([]);
     await report(varied, transferId, ['no-answer', 2]);
     await harness.until(() => harness.hangUps.length === 1);
     expect(harness.hangUps[0]?.path).toContain(CALL);
     expect(await outcomes(harness, run)).toEqual(['ringing', 'no-answer']);
+  });
+
+  // Values are extracted and services closed before the run is: the caller was left on a silent line.
+  it('ends the call of such a caller also if the run is closed late', async () => {
+    const { harness, transferId } = await transferred();
+    const { store } = harness.deps;
+    let isClosing = true;
+    const runs = Object.assign(Object.create(store.runs) as typeof store.runs, {
+      find: async (id: string): Promise<Run | undefined> => {
+        const now = await store.runs.find(id);
+        return now && { ...now, ...(isClosing && { state: 'running' as const }) };
+      },
+    });
+    const change = ({ capabilities }: HostedProvider) => ({
+      capabilities: { ...capabilities, closeEndsCall: false },
+    });
+    const varied = variant(harness, change, { store: { ...store, runs } });
+    await report(varied, transferId, ['busy', 1]);
+    await harness.pass(12_000);
+    expect(harness.hangUps).toEqual([]);
+    isClosing = false;
+    await harness.passThrough(() => harness.hangUps.length === 1);
+    expect(harness.hangUps[0]?.path).toContain(CALL);
+  });
+
+  // The caller's own call is up while the destination is busy.
+  it('that names the call of the caller is not confirmed by the state of that call', async () => {
+    const { harness, run, transferId } = await transferred();
+    const varied = variant(harness, ({ capabilities, webhook, control }) => ({
+      capabilities: { ...capabilities, webhookProof: 'url-only' },
+      webhook: {
+        ...webhook,
+        parse: () => ({
+          ...{ kind: 'transfer-result', callId: CALL, status: 'busy', providerStatus: 'busy' },
+          ...{ durationS: null, dedupeKey: 'vobiz:transfer' },
+        }),
+      },
+      control: {
+        ...control,
+        getCall: async () => ({ status: 'in-progress', durationS: null, answeredBy: null }),
+      },
+    }));
+    expect(await report(varied, transferId, ['busy', 1])).toEqual({ status: 'pending' });
+    expect(await outcomes(harness, run)).toEqual([]);
   });
 
   it('without a valid signature is refused, for a run that exists and for one that does not', async () => {
