@@ -83,7 +83,12 @@ export class CallConfirmation {
     return { ...event, status: found.status, durationS: found.durationS, raw };
   }
 
-  /** What the provider says of the call; undefined if it knows none. Throws PROVIDER_*: with PROVIDER_CAPACITY the call
+  /** Whether the call was not asked about too often. */
+  mayAsk(call: AskedCall): boolean {
+    return this.#allowance(call).left >= 1;
+  }
+
+  /** What the provider says of the call; undefined if it knows none. Throws PROVIDER_*: PROVIDER_CAPACITY also if the call
    *  was asked about too often. */
   async look(call: AskedCall): Promise<CallSnapshot | undefined> {
     return this.#within(call, (signal) => ask(call, signal));
@@ -114,13 +119,12 @@ export class CallConfirmation {
   }
 
   /** Throws PROVIDER_CAPACITY. */
-  #count({ provider, configuration, callId }: AskedCall): void {
-    const key = `${configuration.id} ${callId}`;
-    const nowMs = this.#clock.monotonicMs();
-    const before = this.#allowances.get(key) ?? { left: BURST_MAX, atMs: nowMs };
-    const left = Math.min(BURST_MAX, before.left + (nowMs - before.atMs) / REFILL_MS);
+  #count(call: AskedCall): void {
+    const { provider } = call;
+    const key = keyOf(call);
+    const { left, atMs } = this.#allowance(call);
     this.#allowances.delete(key);
-    this.#allowances.set(key, { left: left < 1 ? left : left - 1, atMs: nowMs });
+    this.#allowances.set(key, { left: left < 1 ? left : left - 1, atMs });
     const [oldest] = this.#allowances.keys();
     if (this.#allowances.size > CALLS_MAX && oldest !== undefined) this.#allowances.delete(oldest);
     if (left >= 1) return;
@@ -128,11 +132,23 @@ export class CallConfirmation {
     throw new GatewayError('PROVIDER_CAPACITY', { provider: provider.name, reason });
   }
 
+  /** At this moment. */
+  #allowance(call: AskedCall): Allowance {
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#allowances.get(keyOf(call)) ?? { left: BURST_MAX, atMs: nowMs };
+    const left = Math.min(BURST_MAX, before.left + (nowMs - before.atMs) / REFILL_MS);
+    return { left, atMs: nowMs };
+  }
+
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#clock.after(ms, resolve);
     });
   }
+}
+
+function keyOf({ configuration, callId }: AskedCall): string {
+  return `${configuration.id} ${callId}`;
 }
 
 function ask(

@@ -100,10 +100,10 @@ export class UnprovenReports {
       try {
         return await this.#deps.confirmation.confirmed(call, event);
       } catch (error) {
-        const code = codeOf(error);
-        // PROVIDER_CAPACITY: the requests about this call are used up, and a pause does not change that soon.
-        const isPassing = code?.startsWith('PROVIDER_') === true && code !== 'PROVIDER_CAPACITY';
-        if (!isPassing || attempt === ATTEMPTS_MAX) throw error;
+        const isOurs = codeOf(error)?.startsWith('PROVIDER_') === true;
+        // Where the requests about this call are used up, a pause does not change that soon.
+        const mayAsk = this.#deps.confirmation.mayAsk({ ...call, callId: event.callId });
+        if (!isOurs || !mayAsk || attempt === ATTEMPTS_MAX) throw error;
       }
       await this.#pause(PAUSE_MS * 2 ** (attempt - 1));
     }

@@ -48,7 +48,13 @@ async function callThat(found: CallSnapshot | undefined) {
 }
 
 /** A run of a provider whose status callbacks anyone may send; `getCall` fails with the first `faults` look-ups. */
-async function reportedCall({ faults = 0 } = {}) {
+async function reportedCall({
+  faults = 0,
+  code = 'PROVIDER_FAILED',
+}: {
+  faults?: number;
+  code?: 'PROVIDER_FAILED' | 'PROVIDER_CAPACITY';
+} = {}) {
   const harness = await held.harness.prepare();
   const { runId } = await harness.start();
   const lookUps: string[] = [];
@@ -59,7 +65,7 @@ async function reportedCall({ faults = 0 } = {}) {
       getCall: (_credentials, callId) => {
         lookUps.push(callId);
         if (lookUps.length > faults) return Promise.resolve(BUSY);
-        return Promise.reject(new GatewayError('PROVIDER_FAILED', { reason: 'ECONNRESET' }));
+        return Promise.reject(new GatewayError(code, { reason: 'ECONNRESET' }));
       },
     },
     webhook: { ...webhook, isReport: ({ url }) => url.includes('/status-callback/') },
@@ -126,6 +132,14 @@ describe('a report that has no proof', () => {
     await harness.pass(30_000);
     expect(lookUps).toHaveLength(3);
     expect((await harness.run(runId)).state).toBe('initialized');
+  });
+
+  // 429: requests of others about other calls have used up the account's limit for a moment.
+  it('is followed again where the account has no room for more requests at the moment', async () => {
+    const { harness, runId, post } = await reportedCall({ faults: 2, code: 'PROVIDER_CAPACITY' });
+    await post(runId, CALL, STRANGER);
+    await harness.passThrough(async () => (await harness.run(runId)).state === 'completed');
+    expect((await harness.run(runId)).disposition).toBe('busy');
   });
 
   it('is followed with up to seven others of its run; those of other runs keep their places', async () => {
