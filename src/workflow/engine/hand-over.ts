@@ -40,7 +40,8 @@ interface Target {
 export function takeFault(step: Step, cause: FaultCause, isLast: boolean): boolean {
   const { state } = step;
   state.faults = (state.faults ?? 0) + 1;
-  const isHandedOver = (isLast || state.faults >= FAULTS_MAX) && handOver(step, cause);
+  const isDue = isLast || state.faults >= FAULTS_MAX;
+  const isHandedOver = isDue && handOver(step, cause, { isLast });
   if (isLast && !isHandedOver) endByFault(step);
   return isLast || isHandedOver;
 }
@@ -58,9 +59,11 @@ export function takeToolRound(step: Step, isFault: boolean): boolean {
   return state.toolFaults >= TOOL_ROUNDS_MAX && handOver(step, 'tools');
 }
 
-/** Announces and begins the transfer. False if the agent has no destination. */
-export function handOver(step: Step, cause: FaultCause): boolean {
-  const target = mayLeave(step) ? targetOf(step) : undefined;
+/** Announces and begins the transfer. False if the agent has no destination, or can go on and did not reach it before.
+ *  `isLast`: the agent cannot go on. */
+export function handOver(step: Step, cause: FaultCause, { isLast = false } = {}): boolean {
+  const isDue = isLast || step.state.hasFailedHandOver !== true;
+  const target = isDue && mayLeave(step) ? targetOf(step) : undefined;
   if (target === undefined) return false;
   abandonRequest(step);
   const toolRunId = newId(step);
@@ -81,11 +84,23 @@ export function handOver(step: Step, cause: FaultCause): boolean {
       what: 'transfer',
       ...{ toolRunId, callId, destination, name: FUNCTION, toolUuid: '', arguments: {} },
       stage: 'announcing',
-      afterFaults: { ringS, ...(announcement && { announcement }) },
+      afterFaults: { isLast, ringS, ...(announcement && { announcement }) },
     },
   };
   step.state.waits.announcement = wait(step, ANNOUNCEMENT_MS_MAX);
   return true;
+}
+
+/** The person was not reached: an agent that can go on does, and tries again only when it cannot. */
+export function handOverFailed(step: Step, { isLast }: { isLast: boolean }): void {
+  if (isLast) {
+    endByFault(step);
+    return;
+  }
+  const { state, lines } = step;
+  state.hasFailedHandOver = true;
+  const text = state.keysOnly === true ? lines.keysOnly : lines.trouble;
+  say(step, { kind: 'fallback', text, interruptible: currentNode(step).interruptible });
 }
 
 /** Whether repeated faults lead to a person. */
@@ -94,7 +109,7 @@ export function hasPerson(step: Step): boolean {
 }
 
 /** Apologises; the call ends. */
-export function endByFault(step: Step): void {
+function endByFault(step: Step): void {
   say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
   startClosing(step, 'pipeline_error');
 }

@@ -72,8 +72,9 @@ export interface PendingTransfer {
   arguments: Record<string, unknown>;
   stage: 'waiting' | 'resolving' | 'announcing' | 'transferring';
   destination: string;
-  /** The caller leaves because of repeated faults, and not by a tool: what a tool would say of it. */
-  afterFaults?: { ringS: number; announcement?: TransferAnnouncement };
+  /** The caller leaves because of repeated faults, and not by a tool: what a tool would say of it. `isLast`: the agent
+   *  cannot go on. */
+  afterFaults?: { isLast: boolean; ringS: number; announcement?: TransferAnnouncement };
 }
 
 /** A recognised value that counts only after the caller has said yes. */
@@ -138,6 +139,8 @@ export interface DialogueState {
   failures: number;
   /** Faults of any kind in the whole call. Absent: none. */
   faults?: number;
+  /** Whether repeated faults led to a person who was not reached. Absent: no. */
+  hasFailedHandOver?: boolean;
   /** Consecutive rounds of tools in which every request failed. Absent: none. */
   toolFaults?: number;
   /** Model requests since the caller last spoke. */

@@ -8,7 +8,7 @@ import type { LlmToolCall } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { endIfExtracted, startClosing } from '../engine/ending.ts';
-import { endByFault, takeToolRound } from '../engine/hand-over.ts';
+import { handOverFailed, takeToolRound } from '../engine/hand-over.ts';
 import { addEntry } from '../engine/history.ts';
 import { followEdge } from '../engine/node-transition.ts';
 import type { PendingToolCalls } from '../engine/state.ts';
@@ -88,7 +88,7 @@ export function transferFailed(
   finishToolCall(step, next, { status: 'transfer_failed', reason, message });
   step.state.tools = null;
   if (step.state.phase === 'ending') endIfExtracted(step);
-  else if (next.afterFaults !== undefined) endByFault(step);
+  else if (next.afterFaults !== undefined) handOverFailed(step, next.afterFaults);
   else generate(step, { purpose: 'reply', kind: 'reply' });
 }
 

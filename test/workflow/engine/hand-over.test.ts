@@ -158,6 +158,36 @@ describe('faults of any kind', () => {
     expect(talk.fail().said).toEqual([ENGLISH_LINES.handOver]);
   });
 
+  // An agent with a person ended the call where one without went on.
+  it('after which the person is not reached: the agent goes on, and tries it again only when it cannot', () => {
+    const talk = talking(toPerson);
+    for (let nth = 1; nth <= 4; nth += 1) {
+      talk.fail().heard().caller('hello').answer('Yes?').heard().caller('when do you open');
+    }
+    const notReached = () =>
+      talk.heard().tell({
+        ...{ type: 'transfer-failed', reason: 'busy', message: 'It is busy.' },
+        toolRunId: talk.last('transfer').toolRunId,
+      });
+    talk.fail();
+    expect(notReached().said).toEqual([ENGLISH_LINES.trouble]);
+    expect(talk.state.phase).toBe('talking');
+    talk.heard().caller('when do you open').answer('At nine.').heard().caller('thank you');
+    expect(talk.fail().said).toEqual([ENGLISH_LINES.trouble]);
+    talk.heard().caller('hello?');
+    expect(talk.fail().said).toEqual([ENGLISH_LINES.handOver]);
+    expect(notReached().said).toEqual([ENGLISH_LINES.apology]);
+    expect(talk.heard().last('end').reason).toBe('pipeline_error');
+  });
+
+  it('of the recognition, after which the person is not reached, lead to the keys', () => {
+    const talk = talking(toPerson).tell({ type: 'keys-only' }).heard();
+    const { toolRunId } = talk.last('transfer');
+    talk.tell({ type: 'transfer-failed', toolRunId, reason: 'busy', message: 'It is busy.' });
+    expect(talk.said).toEqual([ENGLISH_LINES.keysOnly]);
+    expect(talk.state.phase).toBe('talking');
+  });
+
   it('of the voice lead to the person too, without a word that is heard', () => {
     const talk = talking(toPerson);
     const silent = (utteranceId: number) =>
