@@ -122,7 +122,7 @@ export const callErrors = {
   },
   PBX_APP_TAKEN: {
     retry: false,
-    text: 'Another program has connected to the PBX at {host} as the application {app} and gets its calls. Stop it; this gateway connects within seconds of its end.',
+    text: 'Another program has connected to the PBX at {host} as the application {app}: its calls do not reach this gateway. {advice}',
   },
   PBX_NOT_CONNECTED: { retry: true, text: 'There is no connection to the PBX just now' },
   PBX_CALL_GONE: { retry: false, text: 'The call has ended at the PBX' },

@@ -3,6 +3,8 @@
 import { z } from 'zod';
 
 const REQUEST_MS_MAX = 15_000;
+/** The gateway's own limit is 55 s. */
+const EXAMINATION_MS_MAX = 60_000;
 const RUNS_PAGE = 100;
 
 const id = z.string().regex(/^\d+$/);
@@ -42,6 +44,17 @@ const reach = z.object({ inactive: z.boolean(), inactive_reason: z.string().null
 const started = z.object({ workflow_run_id: id, workflow_run_name: z.string() });
 const newKey = z.object({ id, api_key: z.string() });
 const newTool = z.object({ tool_uuid: z.string() });
+const examination = z.object({
+  findings: z.array(
+    z.object({
+      title: z.string(),
+      verdict: z.enum(['pass', 'warn', 'fail', 'skip']),
+      message: z.string(),
+      advice: z.string().nullable(),
+    }),
+  ),
+});
+export type Examination = z.infer<typeof examination>;
 const uploads = z.object({
   items: z.tuple([z.object({ upload_url: z.string(), storage_key: z.string() })]),
 });
@@ -97,6 +110,22 @@ export class ApiClient {
     const path = `/organizations/telephony-configs/${configurationId}`;
     const { inactive, inactive_reason: reason } = reach.parse(await this.#ask('GET', path));
     return inactive ? (reason ?? '') : null;
+  }
+
+  /** What the doctor finds. */
+  async examine(
+    configurationId: string,
+    wishes: { call_numbers?: boolean; context?: string } = {},
+  ): Promise<Examination['findings']> {
+    const path = `/organizations/telephony-configs/${configurationId}/examine`;
+    const answer = await this.#ask('POST', path, wishes, EXAMINATION_MS_MAX);
+    return examination.parse(answer).findings;
+  }
+
+  async removeConfiguration(id: string, numberIds: readonly string[]): Promise<void> {
+    const path = `/organizations/telephony-configs/${id}`;
+    for (const number of numberIds) await this.#ask('DELETE', `${path}/phone-numbers/${number}`);
+    await this.#ask('DELETE', path);
   }
 
   async addNumber(configurationId: string, number: Record<string, unknown>): Promise<string> {
@@ -179,9 +208,7 @@ export class ApiClient {
     recordings: readonly string[];
     workflowId: string;
   }): Promise<void> {
-    const configuration = `/organizations/telephony-configs/${made.configurationId}`;
-    await this.#ask('DELETE', `${configuration}/phone-numbers/${made.numberId}`);
-    await this.#ask('DELETE', configuration);
+    await this.removeConfiguration(made.configurationId, [made.numberId]);
     await this.#ask('PUT', `/workflow/${made.workflowId}/status`, { status: 'archived' });
     for (const name of made.recordings) await this.#ask('DELETE', `/workflow-recordings/${name}`);
   }
@@ -200,10 +227,15 @@ export class ApiClient {
     return run.parse(await this.#ask('GET', `/workflow/${workflowId}/runs/${runId}`));
   }
 
-  async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+  async #ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    msMax = REQUEST_MS_MAX,
+  ): Promise<unknown> {
     const response = await fetch(this.#base + path, {
       method,
-      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+      signal: AbortSignal.timeout(msMax),
       headers: {
         'X-API-Key': this.#key,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),

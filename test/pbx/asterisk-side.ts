@@ -16,6 +16,8 @@ export const INCLUDED = {
   'ari.conf': 'res_ari.so',
 } as const;
 
+export type IncludedFile = keyof typeof INCLUDED;
+
 /** The endpoint of callers, which names itself in From. */
 export const CALLER = 'patchbay-run';
 export const TRUNK = 'patchbay-run-trunk';
@@ -46,6 +48,14 @@ export interface ModeFacts {
   trunkPort: number;
 }
 
+/** In the order in which they are read: a section of ari.conf names one of websocket_client.conf. */
+const FILES: readonly IncludedFile[] = [
+  'extensions.conf',
+  'pjsip.conf',
+  'websocket_client.conf',
+  'ari.conf',
+];
+
 const info = z.object({ system: z.object({ version: z.string() }) });
 const channel = z.looseObject({
   id: z.string(),
@@ -55,14 +65,14 @@ const channel = z.looseObject({
 });
 export type PbxChannel = z.infer<typeof channel>;
 
-export function planOf(facts: ModeFacts): AdminPlan {
+export function planOf(facts: ModeFacts, clientName = CLIENT): AdminPlan {
   return adminPlan({
     mode: facts.mode,
     gatewayUrl: facts.gatewayUrl,
     user: facts.user,
     password: facts.password,
     app: facts.app,
-    clientName: CLIENT,
+    clientName,
     context: CONTEXT,
     numbers: facts.numbers,
     bind: '127.0.0.1',
@@ -70,9 +80,28 @@ export function planOf(facts: ModeFacts): AdminPlan {
   });
 }
 
+/** The sections with which Asterisk opens a connection for a second configuration; the ARI user is there. */
+export function eventFiles(
+  facts: Pick<ModeFacts, 'app' | 'gatewayUrl' | 'user' | 'password'>,
+): Record<'websocket_client.conf' | 'ari.conf', string> {
+  const wishes = { ...facts, mode: 'incoming', numbers: [], trunkPort: 0 } as const;
+  const { files } = planOf(wishes, `${CLIENT}-second`);
+  const sectionOf = (name: string): string => {
+    const text = files.find((file) => file.name === name)?.text ?? '';
+    return text.split(/^(?=\[)/m).find((section) => /^\[.*_events\]/.test(section)) ?? '';
+  };
+  return {
+    'websocket_client.conf': sectionOf('websocket_client.conf'),
+    'ari.conf': sectionOf('ari.conf'),
+  };
+}
+
 export class AsteriskSide {
   readonly account: Account;
   readonly #folder: string;
+  /** Of the mode. */
+  readonly #texts = new Map<string, string>();
+  #added: IncludedFile[] = [];
 
   constructor(account: Account, folder: string) {
     this.account = account;
@@ -94,12 +123,35 @@ export class AsteriskSide {
     this.#write('pjsip.conf', facts === undefined ? '' : pjsip(facts.trunkPort));
     this.#write('websocket_client.conf', textOf('websocket_client.conf'));
     // An outbound websocket goes on with the password that its user had before the reload that brought it.
-    const [user = ''] = textOf('ari.conf').split(/^(?=\[.*_events\])/m);
+    const user = withoutConnection(textOf('ari.conf'));
     this.#write('ari.conf', user);
     for (const module of Object.values(INCLUDED)) await this.#module('PUT', module);
-    if (user === textOf('ari.conf')) return;
-    this.#write('ari.conf', textOf('ari.conf'));
-    await this.#module('PUT', INCLUDED['ari.conf']);
+    if (user !== textOf('ari.conf')) await this.#ariConf(textOf('ari.conf'));
+  }
+
+  /** Ends the connection that Asterisk opens, and starts it: `ari shutdown websocket session`, `ari start
+   *  outbound-websocket`, by files. */
+  async restartConnection(): Promise<void> {
+    const text = this.#texts.get('ari.conf') ?? '';
+    await this.#ariConf(withoutConnection(text));
+    await this.#ariConf(text);
+  }
+
+  /** Further lines after those of the mode, until `removeAdded`. */
+  async add(more: Partial<Record<IncludedFile, string>>): Promise<void> {
+    const names = FILES.filter((name) => more[name] !== undefined);
+    this.#added.push(...names);
+    for (const name of names) {
+      this.#put(name, `${this.#texts.get(name) ?? ''}\n${more[name]}`);
+      await this.#module('PUT', INCLUDED[name]);
+    }
+  }
+
+  async removeAdded(): Promise<void> {
+    for (const name of new Set(this.#added.splice(0).reverse())) {
+      this.#put(name, this.#texts.get(name) ?? '');
+      await this.#module('PUT', INCLUDED[name]);
+    }
   }
 
   /** Whether Asterisk has read the files. */
@@ -137,6 +189,11 @@ export class AsteriskSide {
     return ask(this.account, { method, path, ...(query && { query }) });
   }
 
+  async #ariConf(text: string): Promise<void> {
+    this.#write('ari.conf', text);
+    await this.#module('PUT', INCLUDED['ari.conf']);
+  }
+
   async #module(method: string, module: string): Promise<void> {
     const { status, body } = await this.ask(method, `asterisk/modules/${module}`);
     if (status > 299) {
@@ -144,12 +201,22 @@ export class AsteriskSide {
     }
   }
 
-  /** Asterisk may be another user's. They have passwords, which hold for this run only. */
   #write(name: string, text: string): void {
+    this.#texts.set(name, text);
+    this.#put(name, text);
+  }
+
+  /** Asterisk may be another user's. They have passwords, which hold for this run only. */
+  #put(name: string, text: string): void {
     const file = join(this.#folder, name);
     writeFileSync(file, `; Written by the real-PBX run.\n${text}`);
     chmodSync(file, 0o644);
   }
+}
+
+/** Of ari.conf: the sections before that of the connection. */
+function withoutConnection(text: string): string {
+  return text.split(/^(?=\[.*_events\])/m)[0] ?? '';
 }
 
 function dialplan(): string {

@@ -39,7 +39,11 @@ export class Stage {
   readonly model: FakeOpenAiServer;
   readonly agents: Agents;
   readonly configurationId: string;
+  /** As it was given to the API. */
+  readonly configuration: Readonly<Record<string, unknown>>;
   readonly app: string;
+  /** As Asterisk reaches it. */
+  readonly gatewayUrl: string;
   readonly logFile: string;
   readonly #place: SipPlace;
   readonly #trunk: Trunk;
@@ -54,6 +58,7 @@ export class Stage {
     model: FakeOpenAiServer;
     trunk: Trunk;
     relays: readonly Relay[];
+    gatewayUrl: string;
   }) {
     const { options, made } = parts;
     this.mode = options.mode;
@@ -63,7 +68,9 @@ export class Stage {
     this.api = made.api;
     this.agents = made.agents;
     this.configurationId = made.configurationId;
+    this.configuration = made.configuration;
     this.app = made.app;
+    this.gatewayUrl = parts.gatewayUrl;
     this.gateway = parts.gateway;
     this.model = parts.model;
     this.#trunk = parts.trunk;
@@ -88,13 +95,13 @@ export class Stage {
         }),
       },
     });
-    const { relays } = network;
+    const { relays, gatewayUrl } = network;
     try {
       const trunkPort = await freeUdpPort();
       const made = await setUp(options, { gateway, trunkPort, ...network });
       const model = await startModel();
       const trunk = new Trunk(place, trunkPort);
-      return new Stage({ options, made, gateway, model, trunk, relays });
+      return new Stage({ options, made, gateway, model, trunk, relays, gatewayUrl });
     } catch (error) {
       await gateway.stop();
       for (const relay of relays) await relay.stop();
@@ -185,6 +192,7 @@ interface SetUp {
   api: ApiClient;
   agents: Agents;
   configurationId: string;
+  configuration: Record<string, unknown>;
   app: string;
 }
 
@@ -195,20 +203,21 @@ async function setUp(
   const { gateway, trunkPort, ariUrl, gatewayUrl } = parts;
   const numbers = [...Object.values(EXTENSIONS), ...SPARE];
   const facts = { mode, gatewayUrl, user: CALLER, password: PASSWORD, numbers, trunkPort };
-  const { configuration } = planOf({ ...facts, app: 'unknown' });
-  const api = new ApiClient(gateway.url, await gateway.firstKey());
-  await api.useOwnKey('Real-PBX run');
-  const configurationId = await api.createConfiguration('PBX', {
-    ...configuration,
+  const plan = planOf({ ...facts, app: 'unknown' });
+  const configuration = {
+    ...plan.configuration,
     ...(mode !== 'incoming' && { ari_endpoint: ariUrl }),
     app_password: PASSWORD,
     dial_template: DIRECT,
-  });
+  };
+  const api = new ApiClient(gateway.url, await gateway.firstKey());
+  await api.useOwnKey('Real-PBX run');
+  const configurationId = await api.createConfiguration('PBX', configuration);
   const app = await api.stasisApp(configurationId);
   await pbx.configure({ ...facts, app });
   const agents = await createAgents(api, configurationId);
   await pbx.untilConnected(app, CONNECTION_MS_MAX);
-  return { api, agents, configurationId, app };
+  return { api, agents, configurationId, configuration, app };
 }
 
 function logFileOf({ folder, mode }: StageOptions): string {

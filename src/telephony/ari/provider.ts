@@ -76,7 +76,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   };
   const openLeg = legOpener(transports);
   const refused = new RefusedConnections(clock, options.log);
-  const outboundWebsockets = new OutboundWebsocketServer(refused);
+  const outboundWebsockets = new OutboundWebsocketServer({ refused, clock, random });
   /** By Stasis application. */
   const incoming = new Map<string, OutboundWebsocket>();
   const connections = new Map<string, AriConnection>();
@@ -105,7 +105,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       const isFree = (): Promise<boolean> => isApplicationFree(clientOf(account), account, clock);
       return new EventSocket({ account, egress, onConnected, isFree, clock, random, listener });
     }
-    const socket = outboundWebsockets.expect(account, clock, listener);
+    const socket = outboundWebsockets.expect(account, listener);
     incoming.set(account.app, socket);
     return socket;
   }

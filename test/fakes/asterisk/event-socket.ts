@@ -1,6 +1,7 @@
 // ARI's event socket, whoever dialled it: events out, and REST requests in where the version has them.
 
 import type WebSocket from 'ws';
+import type { OutboundSession } from './outbound-session.ts';
 import type { Pbx } from './pbx.ts';
 import type { RestAnswer, RestRequest } from './rest/rest.ts';
 import type { AriEvent, EventSink } from './stasis.ts';
@@ -26,8 +27,8 @@ export interface EventSocketMeans {
   isReadOnly: boolean;
   /** Undefined: never answered. */
   rest: (request: RestRequest) => Promise<RestAnswer | undefined>;
-  /** Asterisk dialled it. */
-  isOutbound: boolean;
+  /** Of the connection that Asterisk opened; undefined: a client opened it. */
+  outbound?: OutboundSession | undefined;
 }
 
 export class EventSocket implements EventSink {
@@ -37,14 +38,18 @@ export class EventSocket implements EventSink {
   constructor(socket: WebSocket, means: EventSocketMeans) {
     this.#socket = socket;
     this.#means = means;
-    const { pbx } = means;
-    for (const app of means.apps) {
-      pbx.stasis.connect(app, this, means.subscribesAll);
-      if (means.isOutbound) this.#registered(app);
+    const { pbx, outbound } = means;
+    if (outbound === undefined) {
+      for (const app of means.apps) pbx.stasis.connect(app, this, means.subscribesAll);
+    } else {
+      outbound.attach(this);
     }
     socket.on('message', (data: Buffer) => void this.#take(data.toString()));
     socket.on('error', () => undefined); // What broke is told by the close that follows.
-    socket.on('close', () => pbx.stasis.disconnect(this, (app) => pbx.isNeeded(app)));
+    socket.on('close', () => {
+      if (outbound === undefined) pbx.stasis.disconnect(this, (app) => pbx.isNeeded(app));
+      else outbound.detach(this);
+    });
   }
 
   send(event: AriEvent): void {
@@ -60,16 +65,6 @@ export class EventSocket implements EventSink {
   freeze(): void {
     this.#socket.pause();
     this.send = () => undefined;
-  }
-
-  #registered(app: string): void {
-    const { pbx } = this.#means;
-    this.send({
-      type: 'ApplicationRegistered',
-      timestamp: pbx.timestamp(),
-      asterisk_id: '02:00:00:00:00:01',
-      application: app,
-    });
   }
 
   async #take(message: string): Promise<void> {
@@ -93,6 +88,10 @@ export class EventSocket implements EventSink {
     status: number,
     { reason, problem }: { reason: string; problem: unknown },
   ): void {
+    const { pbx, apps } = this.#means;
+    const app = apps[0] ?? '';
+    // Answers go through the application's filter of events: without an application there is no answer.
+    if (pbx.stasis.apps.get(app)?.takes('RESTResponse') !== true) return;
     this.send({
       type: 'RESTResponse',
       transaction_id: to.transactionId,
@@ -103,8 +102,8 @@ export class EventSocket implements EventSink {
       ...(problem === null
         ? {}
         : { content_type: 'application/json', message_body: JSON.stringify(problem) }),
-      application: this.#means.apps[0] ?? '',
-      timestamp: this.#means.pbx.timestamp(),
+      application: app,
+      timestamp: pbx.timestamp(),
       asterisk_id: '02:00:00:00:00:01',
     });
   }

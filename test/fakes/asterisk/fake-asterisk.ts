@@ -8,10 +8,11 @@ import { freePort } from '../free-port.ts';
 import type { Channel } from './channel.ts';
 import { sectionOf } from './config-file.ts';
 import { type Dialplan, standardDialplan } from './dialplan.ts';
-import { EventSocket } from './event-socket.ts';
+import { EventSocket, type EventSocketMeans } from './event-socket.ts';
 import type { Faults } from './faults.ts';
 import { MediaLegs } from './media/external-media.ts';
 import { dialClient, type WebsocketClientFacts } from './media/websocket-client.ts';
+import { OutboundSession } from './outbound-session.ts';
 import { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
 import { apiDocs } from './rest/api-docs.ts';
@@ -20,6 +21,7 @@ import { type RestAnswer, type RestRequest, Router } from './rest/rest.ts';
 import { asteriskRoutes, type Machine, standardModules } from './rest/rest-asterisk.ts';
 import { bridgeRoutes } from './rest/rest-bridges.ts';
 import { channelRoutes } from './rest/rest-channels.ts';
+import { eventRoutes } from './rest/rest-events.ts';
 import { playbackRoutes } from './rest/rest-playbacks.ts';
 import { settingsRoutes } from './rest/rest-settings.ts';
 import { Runner } from './scenarios/runner.ts';
@@ -131,13 +133,14 @@ export class FakeAsterisk {
       ...playbackRoutes(pbx),
       ...settingsRoutes(this.media.clients, this.#trunk),
       ...asteriskRoutes(pbx, this.machine),
+      ...eventRoutes(pbx),
     });
     this.#http = new AriHttp({
       users: this.users,
       rest: (request) => this.#rest(request),
       refusesMedia: (id) => this.#refusesMedia(id),
       onMedia: (id, socket) => this.media.waiting.get(id)?.attach(socket),
-      onEvents: (facts, socket) => this.#openEvents(socket, { ...facts, isOutbound: false }),
+      onEvents: (facts, socket) => this.#openEvents(socket, facts),
       upgrade: () => pbx.faults.upgrade,
       apiDocs,
     });
@@ -202,9 +205,11 @@ export class FakeAsterisk {
   }
 
   /** ARI outbound websocket: Asterisk dials the gateway, and again `reconnectIntervalMs` after each loss.
-   *  Returns what ends it. */
+   *  Returns what ends it, as `ari shutdown websocket session`; dialling again is `ari start outbound-websocket`. */
   dialOut(client: WebsocketClientFacts & { apps: string[]; isReadOnly?: boolean }): () => void {
     let isWanted = true;
+    let current: WebSocket | undefined;
+    const outbound = new OutboundSession(this.#pbx, client.apps);
     const again = (): void => void this.#pbx.later(client.reconnectIntervalMs ?? 500, connect);
     const connect = (): void => {
       if (!isWanted) return;
@@ -215,8 +220,9 @@ export class FakeAsterisk {
           parameters: [],
           isWanted: () => isWanted,
           onOpen: (socket) => {
+            current = socket;
             socket.once('close', again);
-            const facts = { apps: client.apps, subscribesAll: false, isOutbound: true };
+            const facts = { apps: client.apps, subscribesAll: false, outbound };
             this.#openEvents(socket, { ...facts, isReadOnly: client.isReadOnly === true });
           },
           onFailed: again,
@@ -226,6 +232,8 @@ export class FakeAsterisk {
     connect();
     return () => {
       isWanted = false;
+      outbound.end();
+      current?.close(1000);
     };
   }
 
@@ -298,7 +306,7 @@ export class FakeAsterisk {
 
   #openEvents(
     socket: WebSocket,
-    facts: { apps: string[]; subscribesAll: boolean; isReadOnly: boolean; isOutbound: boolean },
+    facts: Pick<EventSocketMeans, 'apps' | 'subscribesAll' | 'isReadOnly' | 'outbound'>,
   ): void {
     const events = new EventSocket(socket, {
       ...facts,

@@ -231,7 +231,7 @@ export class Pbx {
     }
     this.channels.clear();
     this.bridges.clear();
-    this.stasis.apps.clear();
+    this.stasis.clear();
     for (const end of [...this.mortals]) end();
     this.mortals.clear();
   }

@@ -6,6 +6,8 @@ export type AriEvent = Record<string, unknown> & { type: string };
 /** The end of an event socket. */
 export interface EventSink {
   send(event: AriEvent): void;
+  /** Asterisk opens the connection, and opens it again. */
+  readonly isOutbound?: boolean;
 }
 
 interface Filter {
@@ -41,27 +43,41 @@ export class StasisApps {
   /** Tests may change, repeat, hold back or drop what is sent: it returns what goes out. */
   tap: (event: AriEvent) => AriEvent[] = (event) => [event];
   readonly #entityId: string;
+  /** The applications that a session unregisters at its end. */
+  readonly #ofSession = new Map<EventSink, Set<string>>();
 
   constructor(entityId: string) {
     this.#entityId = entityId;
   }
 
-  /** The last one to connect has the application; who had it is told, and hears no more. */
+  /** The last session to register has the application; the one before gets ApplicationReplaced, and no more events. */
   connect(name: string, sink: EventSink, subscribesAll: boolean): void {
     const app = this.apps.get(name) ?? new Application(name);
     this.apps.set(name, app);
-    if (app.sink !== null) this.#send(app, { type: 'ApplicationReplaced' });
+    if (app.sink !== null) {
+      // As res_ari does it: an outbound session goes on as if it still had the application.
+      if (app.sink.isOutbound !== true) this.#ofSession.get(app.sink)?.delete(name);
+      this.#send(app, { type: 'ApplicationReplaced' });
+    }
     app.sink = sink;
     app.subscribesAll = subscribesAll;
+    this.#ofSession.set(sink, (this.#ofSession.get(sink) ?? new Set()).add(name));
   }
 
-  /** The application stays while it still has channels (`isNeeded`). */
+  /** Unregisters the session's applications, whoever has them. One that still has channels (`isNeeded`) stays. */
   disconnect(sink: EventSink, isNeeded: (app: string) => boolean): void {
-    for (const app of this.apps.values()) {
-      if (app.sink !== sink) continue;
-      app.sink = null;
-      this.forget(app.name, isNeeded);
+    for (const name of this.#ofSession.get(sink) ?? []) {
+      const app = this.apps.get(name);
+      if (app !== undefined) app.sink = null;
+      this.forget(name, isNeeded);
     }
+    this.#ofSession.delete(sink);
+  }
+
+  /** As by `kill -9`. */
+  clear(): void {
+    this.apps.clear();
+    this.#ofSession.clear();
   }
 
   forget(name: string, isNeeded: (app: string) => boolean): void {

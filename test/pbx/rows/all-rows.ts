@@ -1,6 +1,7 @@
 // The rows of the table, in the order in which they are tried.
 
 import { conversations } from './conversations.ts';
+import { doctorRows } from './doctor.ts';
 import { holds } from './holds.ts';
 import { logRows } from './logs.ts';
 import { outages } from './outages.ts';
@@ -14,6 +15,7 @@ export const ROWS: readonly Row[] = [
   ...transfers,
   ...outages,
   ...outcomeRows,
+  ...doctorRows,
   // What the gateway has logged of all these.
   ...logRows,
 ];

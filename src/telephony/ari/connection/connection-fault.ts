@@ -85,6 +85,19 @@ export function requestFault(account: AriAccount, error: unknown): ConnectionFau
   return fault('PBX_UNREACHABLE', { ...facts, reason: 'requests fail' }, false);
 }
 
+/** Another program is, or was, connected as the application. */
+export function takenFault(account: AriAccount): ConnectionFault {
+  const advice = TAKEN_ADVICE[account.connection];
+  return fault('PBX_APP_TAKEN', { host: hostOf(account), app: account.app, advice }, true);
+}
+
+/** Asterisk gives an application back to a client that connects, and not to a connection that it opened itself. */
+export const TAKEN_ADVICE: Readonly<Record<AriAccount['connection'], string>> = {
+  outgoing: 'Stop it; this gateway connects within seconds of its end.',
+  incoming:
+    'Stop it first; then, on the PBX: asterisk -rx "ari shutdown websocket session NAME" and asterisk -rx "ari start outbound-websocket NAME". NAME is the section with type = outbound_websocket in ari.conf (ari show outbound-websockets lists it). Asterisk does not give the application back by itself.',
+};
+
 export function fault(
   code: ErrorCode,
   facts: Record<string, string>,

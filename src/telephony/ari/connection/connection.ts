@@ -31,7 +31,7 @@ import {
 } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
-import { type ConnectionFault, fault, hostOf, requestFault } from './connection-fault.ts';
+import { type ConnectionFault, requestFault, takenFault } from './connection-fault.ts';
 import { type Reconciliation, ReconciliationFaults, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
@@ -251,8 +251,7 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #take(event: AriEvent): void {
     if (event.type === 'ApplicationReplaced') {
-      const { app } = this.account;
-      this.#socket.reopen(fault('PBX_APP_TAKEN', { host: hostOf(this.account), app }, true));
+      this.#socket.reopen(takenFault(this.account));
       return;
     }
     const channel = channelOf(event);

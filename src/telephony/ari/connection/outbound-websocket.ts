@@ -9,18 +9,15 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import { mediaFaults } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { PingWatchdog } from '../../../std/ping-watchdog.ts';
+import type { Random } from '../../../std/random.ts';
 import { PBX_PATH } from '../../provider/pbx.ts';
 import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.ts';
 import { type AriAccount, basicAuth } from '../rest/config.ts';
+import { ApplicationWatch } from './application-watch.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
-import { type ConnectionFault, connectionFault } from './connection-fault.ts';
+import { type ConnectionFault, connectionFault, takenFault } from './connection-fault.ts';
 import type { RefusalCause, RefusedConnections } from './refused-connections.ts';
 import { SocketRest } from './rest-over-websocket.ts';
-
-/** Asterisk reads data that arrives with the answer to its upgrade into a buffer, and does not process it before
- *  more data arrives: a first request would never be answered. Source: res/ari/ari_websockets.c and
- *  main/iostream.c of 22.10.1; observed. */
-const SETTLE_MS = 300;
 
 export const NOT_CONNECTED: ConnectionFault = {
   code: 'PBX_NOT_CONNECTED',
@@ -28,6 +25,12 @@ export const NOT_CONNECTED: ConnectionFault = {
     'Asterisk has not connected to this gateway. Look at outbound_websocket in ari.conf and its connection in websocket_client.conf (uri, username, password, tls_enabled), then: module reload res_ari.so',
   isPermanent: false,
 };
+
+export interface OutboundWebsocketOptions {
+  refused: RefusedConnections;
+  clock: Clock;
+  random: Random;
+}
 
 /** The configurations whose Asterisk may connect. */
 export class OutboundWebsocketServer {
@@ -38,17 +41,20 @@ export class OutboundWebsocketServer {
     maxPayload: ARI_MESSAGE_BYTES_MAX,
   });
   readonly #expected = new Map<string, OutboundWebsocket>();
-  readonly #refused: RefusedConnections;
+  readonly #options: OutboundWebsocketOptions;
 
-  constructor(refused: RefusedConnections) {
-    this.#refused = refused;
+  constructor(options: OutboundWebsocketOptions) {
+    this.#options = options;
   }
 
   /** The connection of `account`'s application, whenever Asterisk opens it. */
-  expect(account: AriAccount, clock: Clock, listener: AriSocketListener): OutboundWebsocket {
-    const socket: OutboundWebsocket = new OutboundWebsocket(account, clock, listener, () => {
+  expect(account: AriAccount, listener: AriSocketListener): OutboundWebsocket {
+    const onClosed = (): void => {
       if (this.#expected.get(account.app) === socket) this.#expected.delete(account.app);
-    });
+    };
+    const { clock, random } = this.#options;
+    const means = { account, clock, random, listener, onClosed };
+    const socket: OutboundWebsocket = new OutboundWebsocket(means);
     this.#expected.set(account.app, socket);
     return socket;
   }
@@ -66,12 +72,12 @@ export class OutboundWebsocketServer {
     const app = path.slice(PBX_PATH.length);
     const expected = this.#expected.get(app);
     if (expected === undefined) {
-      this.#refused.note({ app, cause: 'application', client });
+      this.#options.refused.note({ app, cause: 'application', client });
       return false;
     }
     const cause = expected.refusalOf(request.headers.authorization);
     if (cause !== undefined) {
-      this.#refused.note({ app, cause, client });
+      this.#options.refused.note({ app, cause, client });
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
       socket.on('error', () => socket.destroy());
       socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
@@ -87,24 +93,29 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
   readonly #authorization: Buffer;
   readonly #account: AriAccount;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #listener: AriSocketListener;
   readonly #onClosed: () => void;
   #socket: WebSocket | undefined;
   #rest: SocketRest | undefined;
   #pings: PingWatchdog | undefined;
+  #application: ApplicationWatch | undefined;
   #closed = false;
 
-  constructor(
-    account: AriAccount,
-    clock: Clock,
-    listener: AriSocketListener,
-    onClosed: () => void,
-  ) {
+  constructor(options: {
+    account: AriAccount;
+    clock: Clock;
+    random: Random;
+    listener: AriSocketListener;
+    onClosed: () => void;
+  }) {
+    const { account, clock, listener } = options;
     this.#authorization = digest(basicAuth(account));
     this.#account = account;
     this.#clock = clock;
+    this.#random = options.random;
     this.#listener = listener;
-    this.#onClosed = onClosed;
+    this.#onClosed = options.onClosed;
     clock.after(0, () => {
       if (this.#socket === undefined && !this.#closed) listener.onDown(NOT_CONNECTED);
     });
@@ -127,19 +138,24 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     }
     this.#drop();
     this.#socket = socket;
-    this.#rest = new SocketRest({ send: (text) => socket.send(text), clock: this.#clock });
+    const rest = new SocketRest({ send: (text) => socket.send(text), clock: this.#clock });
+    const application = new ApplicationWatch({
+      app: this.#account.app,
+      ...{ rest, clock: this.#clock, random: this.#random },
+      onOurs: () => this.#listener.onOpen(),
+      onTaken: () => this.#listener.onDown(takenFault(this.#account)),
+    });
+    this.#rest = rest;
+    this.#application = application;
     const down = (): void => this.#down(socket, connectionFault(this.#account, 'silent'));
     this.#pings = new PingWatchdog(socket, this.#clock, down);
     socket.on('message', (data) => {
       if (socket !== this.#socket) return;
       const text = String(data);
-      if (this.#rest?.take(text) !== true) this.#listener.onMessage(text);
+      if (!rest.take(text) && !application.take(text)) this.#listener.onMessage(text);
     });
     socket.on('error', () => undefined); // Its close follows.
     socket.on('close', () => this.#down(socket, NOT_CONNECTED));
-    this.#clock.after(SETTLE_MS, () => {
-      if (socket === this.#socket) this.#listener.onOpen();
-    });
   }
 
   async send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer> {
@@ -147,8 +163,15 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     return await this.#rest.send(request, signal);
   }
 
+  /** Another connection would not have the application either: this one carries requests for calls that go on. */
   reopen(fault: ConnectionFault): void {
-    if (this.#socket !== undefined) this.#down(this.#socket, fault);
+    if (this.#socket === undefined) return;
+    if (fault.code === 'PBX_APP_TAKEN') {
+      this.#application?.replaced();
+      this.#listener.onDown(fault);
+    } else {
+      this.#down(this.#socket, fault);
+    }
   }
 
   close(): void {
@@ -167,6 +190,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     const socket = this.#socket;
     this.#socket = undefined;
     this.#pings?.stop();
+    this.#application?.stop();
     this.#rest?.close();
     this.#rest = undefined;
     socket?.terminate();

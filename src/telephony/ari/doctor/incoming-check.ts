@@ -3,10 +3,12 @@
 
 import { type CheckOutcome, type CheckSubject, fail, pass } from '../../provider/check.ts';
 import { PBX_PATH } from '../../provider/pbx.ts';
+import { TAKEN_ADVICE } from '../connection/connection-fault.ts';
 import { NOT_CONNECTED } from '../connection/outbound-websocket.ts';
 import type { RefusalCause, RefusedConnection } from '../connection/refused-connections.ts';
 import type { CheckContext } from './check.ts';
 import type { LinkReport } from './connection-checks.ts';
+import { APPLICATION } from './system-checks.ts';
 
 const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
 /** Attempts that are named. */
@@ -16,13 +18,16 @@ const RECENT_MS = 300_000;
 const RELOAD = 'then module reload res_websocket_client.so and module reload res_ari.so';
 
 export function incomingLink(context: CheckContext): LinkReport {
-  const { live } = context;
-  if (live?.state.kind === 'up') {
-    const version = live.state.version ?? '';
-    return {
-      findings: [{ ...CONNECTION, ...pass('Asterisk has opened the connection.') }],
-      version,
-    };
+  const { live, account } = context;
+  const open = { ...CONNECTION, ...pass('Asterisk has opened the connection.') };
+  if (live?.state.kind === 'up') return { findings: [open], version: live.state.version ?? '' };
+  if (live?.state.kind === 'down' && live.state.code === 'PBX_APP_TAKEN') {
+    const taken = fail(
+      `Another program has taken ${account.app} over: its calls do not reach this gateway.`,
+      `Give every program an application of its own. ${TAKEN_ADVICE.incoming}`,
+    );
+    // Further requests may get no answer: Asterisk drops those of an application that is gone.
+    return { findings: [open, { ...APPLICATION, ...taken }], version: undefined };
   }
   return { findings: [{ ...CONNECTION, ...missingOutcome(context) }], version: undefined };
 }

@@ -20,7 +20,7 @@ import { type CheckContext, check } from './check.ts';
 const REQUEST_MS_MAX = 8_000;
 const VERSION: CheckSubject = { key: 'version', title: 'Version' };
 const MODULES: CheckSubject = { key: 'modules', title: 'Modules' };
-const APPLICATION: CheckSubject = { key: 'application', title: 'Application' };
+export const APPLICATION: CheckSubject = { key: 'application', title: 'Application' };
 const CLIENT: CheckSubject = { key: 'websocket_client', title: 'websocket_client.conf' };
 const RELOAD = 'then module reload res_websocket_client.so';
 const SOCKET_PATH = '/api/v1/telephony/ws/ari';

@@ -80,7 +80,7 @@ function lineOf(event: Event): string {
   const dialplan = (subject['dialplan'] ?? {}) as Record<string, unknown>;
   const bridge = event['bridge'] as Record<string, unknown> | undefined;
   const keys = ['dialstatus', 'dialstring', 'cause', 'cause_txt', 'tech_cause', 'soft', 'digit'];
-  const more = ['variable', 'value', 'args', 'caller_presentation_txt'];
+  const more = ['variable', 'value', 'args', 'caller_presentation_txt', 'eventname', 'userevent'];
   const facts = [...keys, ...more].flatMap((key) =>
     event[key] === undefined ? [] : [`${key}=${JSON.stringify(event[key])}`],
   );

@@ -328,6 +328,22 @@ const rest: Record<string, Scenario> = {
     await stage.event('ChannelDestroyed', id);
   },
   'application-replaced': (stage) => stage.replaced(),
+  'user-events': async (stage) => {
+    const application = stage.app;
+    await stage.ask('POST', 'events/user/plain', { application });
+    await stage.ask('POST', 'events/user/no-application');
+    await stage.ask('POST', 'events/user/gone', { application: `${application}-none` });
+    await stage.ask('POST', 'events/user/lost', { application, source: 'channel:nope' });
+    await stage.ask('POST', 'events/user/odd', { application, source: 'fish:nope' });
+    const variables = { colour: 'red' };
+    await stage.ask('POST', 'events/user/more', { application }, { variables });
+    const id = await stage.dial('Local/instant@out-dest/n');
+    await stage.event('StasisStart', id);
+    await stage.ask('POST', 'events/user/about', { application, source: `channel:${id}` });
+    await stage.event('ChannelUserevent', id);
+    await stage.ask('DELETE', `channels/${id}`);
+    await stage.event('ChannelDestroyed', `${id};2`);
+  },
 };
 
 function refused(id: string, bridge: string): string[][] {

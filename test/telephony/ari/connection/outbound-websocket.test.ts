@@ -2,16 +2,18 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
 import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
+import type { PbxState } from '../../../../src/telephony/provider/pbx.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
 import { pump } from '../../../fakes/asterisk/media/pump.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 
 const APP = 'patchbay_0123456789ab';
@@ -42,59 +44,135 @@ async function serve(take: OutboundWebsocketServer['takeUpgrade']): Promise<stri
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/telephony/pbx/${APP}`;
 }
 
+const login = { username: 'gw', password: 'gwsecret' };
+const nothing = (): void => undefined;
+
+/** A gateway whose PBX opens the connection, and the state of that connection. */
+async function gateway() {
+  const clock = new FakeClock();
+  close.push(pump(clock));
+  const { log } = quietLog();
+  const provider = createAriProvider({ clock, random: systemRandom });
+  const { pbx } = provider;
+  const uri = await serve((request, socket, head) => pbx.takeUpgrade(request, socket, head));
+  const account = { configurationId: '1', credentials };
+  const states: PbxState[] = [];
+  const inbound: string[] = [];
+  const connection = pbx.connect(account, {
+    log,
+    listener: {
+      onState: (state) => void states.push(state),
+      onInbound: ({ callId }) => void inbound.push(callId),
+      onEarlyMedia: nothing,
+      onAnswered: nothing,
+      onStatus: nothing,
+    },
+  });
+  close.push(() => connection.close());
+  const asterisk = await startAsterisk({ clock, app: APP });
+  close.push(() => asterisk.stop());
+  const dialOut = (): (() => void) => {
+    const end = asterisk.dialOut({ uri, protocols: 'ari', ...login, apps: [APP] });
+    close.push(end);
+    return end;
+  };
+  const is = (state: object) => vi.waitFor(() => expect(states.at(-1)).toMatchObject(state));
+  return { asterisk, account, clock, dialOut, inbound, is, log, pbx, states };
+}
+
+/** Another program that connects as the application. */
+async function otherProgram(url: string): Promise<AriSession> {
+  const other = await AriSession.open({ url, user: 'gw', password: 'gwsecret' }, APP);
+  close.push(() => other.close());
+  return other;
+}
+
+const TAKEN = { kind: 'down', code: 'PBX_APP_TAKEN' };
+
 describe('a connection that Asterisk has opened', () => {
   // Asterisk 22.10.1 does not look into what it read together with the answer to its upgrade: a request
   // that was sent at once was never answered, and the connection was given up after 10 s, again and again.
   it('is used only when the answer to the upgrade has certainly been read', async () => {
     const clock = new FakeClock();
-    const door = new OutboundWebsocketServer(new RefusedConnections(clock, undefined));
-    let opened = 0;
-    const socket = door.expect(accountOf(credentials), clock, {
-      onOpen: () => {
-        opened += 1;
-      },
-      onMessage: () => undefined,
-      onDown: () => undefined,
-    });
+    const refused = new RefusedConnections(clock, undefined);
+    const door = new OutboundWebsocketServer({ refused, clock, random: systemRandom });
+    const listener = { onOpen: nothing, onMessage: nothing, onDown: nothing };
+    const socket = door.expect(accountOf(credentials), listener);
     close.push(() => socket.close());
     const url = await serve((request, duplex, head) => door.takeUpgrade(request, duplex, head));
     const authorization = `Basic ${Buffer.from('gw:gwsecret').toString('base64')}`;
     const asterisk = new WebSocket(url, 'ari', { headers: { authorization } });
     close.push(() => asterisk.terminate());
+    const requests: string[] = [];
+    asterisk.on('message', (data: Buffer) => void requests.push(data.toString()));
     await new Promise((resolve) => asterisk.once('open', resolve));
     clock.advance(200);
-    expect(opened).toBe(0);
+    await settle();
+    expect(requests).toEqual([]);
     clock.advance(200);
-    expect(opened).toBe(1);
+    await vi.waitFor(() => expect(requests[0]).toContain(`applications/${APP}`));
+  });
+
+  // Seen of Asterisk 22.10.1: the gateway took the next connection for the end of the other program, and
+  // believed that it was up, while calls stayed unanswered.
+  it('that has lost its application is not up, before the administrator has started it anew', async () => {
+    const { asterisk, dialOut, inbound, is, states } = await gateway();
+    const shutDown = dialOut();
+    await is({ kind: 'up' });
+    const other = await otherProgram(asterisk.url);
+    await is(TAKEN);
+    const [taken] = states.slice(-1);
+    expect(taken).toMatchObject({
+      message: expect.stringContaining('ari start outbound-websocket'),
+    });
+    expect(asterisk.openEventSockets).toBe(2);
+    asterisk.cutEvents();
+    other.close();
+    const from = asterisk.requests.length;
+    const looks = () => asterisk.requests.slice(from).filter(({ path }) => path.includes(APP));
+    await vi.waitFor(() => expect(looks().length).toBeGreaterThan(3));
+    await is(TAKEN);
+    expect(states.filter(({ kind }) => kind === 'up')).toHaveLength(1);
+    shutDown();
+    dialOut();
+    await is({ kind: 'up' });
+    asterisk.placeCall({ from: '5551234', to: '8000' });
+    await vi.waitFor(() => expect(inbound).toHaveLength(1));
+  });
+
+  it('that loses its application without an event is not up', async () => {
+    const { asterisk, dialOut, is } = await gateway();
+    const shutDown = dialOut();
+    await is({ kind: 'up' });
+    const other = await otherProgram(asterisk.url);
+    await is(TAKEN);
+    shutDown();
+    dialOut();
+    await is({ kind: 'up' });
+    // Asterisk has not told it that it is replaced: it takes the application along.
+    other.close();
+    await is(TAKEN);
+  });
+
+  it('shows its own events to nobody else', async () => {
+    const { asterisk, dialOut, is } = await gateway();
+    dialOut();
+    await is({ kind: 'up' });
+    const before = asterisk.stasis.sent.length;
+    expect(asterisk.stasis.sent.some(({ type }) => type === 'ChannelUserevent')).toBe(true);
+    const bystander = await AriSession.open(
+      { url: asterisk.url, user: 'gw', password: 'gwsecret' },
+      'else',
+    );
+    close.push(() => bystander.close());
+    await vi.waitFor(() => expect(asterisk.stasis.sent.length).toBeGreaterThan(before));
+    expect(bystander.events).toEqual([]);
   });
 
   it('is examined by the doctor over itself', async () => {
-    const clock = new FakeClock();
-    close.push(pump(clock));
-    const { log } = quietLog();
-    const provider = createAriProvider({ clock, random: systemRandom });
-    const { pbx } = provider;
-    const url = await serve((request, socket, head) => pbx.takeUpgrade(request, socket, head));
-    const account = { configurationId: '1', credentials };
-    const up = new Promise<void>((resolve) => {
-      const nothing = (): void => undefined;
-      const connection = pbx.connect(account, {
-        log,
-        listener: {
-          onState: ({ kind }) => (kind === 'up' ? resolve() : undefined),
-          onInbound: nothing,
-          onEarlyMedia: nothing,
-          onAnswered: nothing,
-          onStatus: nothing,
-        },
-      });
-      close.push(() => connection.close());
-    });
-    const asterisk = await startAsterisk({ clock });
-    close.push(() => asterisk.stop());
-    const login = { username: 'gw', password: 'gwsecret' };
-    close.push(asterisk.dialOut({ uri: url, protocols: 'ari', ...login, apps: [APP] }));
-    await up;
+    const { asterisk, account, dialOut, is, log, pbx } = await gateway();
+    dialOut();
+    await is({ kind: 'up' });
     const facts = { numbers: ['8000'], publicUrl: 'https://gw.example.com', log };
     const findings = await pbx.examine(
       { organizationId: '1', ...account },
@@ -133,7 +211,6 @@ describe('a connection that Asterisk has opened', () => {
       });
     };
     expect(await opened('gwsecret')).toContain('404');
-    const nothing = (): void => undefined;
     const listener = {
       onState: nothing,
       onInbound: nothing,
