@@ -622,13 +622,13 @@ describe('the doctor where Asterisk opens the connection', () => {
     const down = state('down');
     const uri = `${await world.serveUpgrades('192.0.2.9')}${APP}`;
     const login = { username: 'gw', password: 'gwsecret' };
-    const stop = world.asterisk.dialOut({ uri, protocols: 'ari', ...login, apps: [APP] });
+    world.close.push(world.asterisk.dialOut({ uri, protocols: 'ari', ...login, apps: [APP] }));
     await up;
-    stop();
     await world.connectApp();
     await down;
     const findings = await examine({ connection: 'incoming' });
-    expect(findings.get('connection')?.message).toContain('Another program has');
+    expect(verdicts(findings)).toEqual({ connection: 'pass', application: 'fail' });
+    expect(findings.get('application')?.message).toContain('Another program has');
   });
 
   it('does not blame a login that has been corrected since', async () => {
