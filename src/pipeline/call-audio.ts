@@ -371,10 +371,10 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  readonly #sendDue = (nowAt: number, strideMs: number): void => {
+  readonly #sendDue = (nowAt: number, strideMs: number, stallMs: number): void => {
     const nowMs = nowAt - this.#startAt;
     this.#stalls.turn(nowMs);
-    if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs);
+    if (this.#isListening) this.#agent.playout.tick(nowMs, strideMs, stallMs);
     this.#events.flush();
   };
 

@@ -8,13 +8,14 @@
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
+import { RecentStalls } from './recent-stalls.ts';
 
 /** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds: a number with a fraction
  *  (or beyond 2^31, 25 days) would be allocated wherever it is passed on. `strideMs` is the time from one turn
  *  to the next. */
 export interface ClockSubscriber {
-  /** Sends audio. */
-  send(nowMs: number, strideMs: number): void;
+  /** Sends audio. `stallMs` is how long the event loop stood still at most in the last seconds. */
+  send(nowMs: number, strideMs: number, stallMs: number): void;
   /** Receives audio. */
   receive(nowMs: number, strideMs: number): void;
 }
@@ -82,6 +83,7 @@ export class MediaClock {
   #step = 0;
   #nextStep = 0;
   #nowMs = 0;
+  readonly #stalls = new RecentStalls();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -161,6 +163,7 @@ export class MediaClock {
     const lateMs = nowMs - this.#startMs - this.#nextStep * SLOT_MS;
     if (lateMs >= -EARLY_MS_MAX) {
       frameLatenessSeconds.observe(Math.max(0, lateMs) / 1_000);
+      this.#stalls.note(this.#nowMs, Math.floor(lateMs));
       this.#make(this.#nextStep + Math.max(0, Math.floor(lateMs / SLOT_MS)));
     }
     this.#hearPatient();
@@ -222,7 +225,7 @@ export class MediaClock {
   #run(turn: Turn, what: keyof ClockSubscriber, strideMs: number): void {
     if (turn.isOver) return;
     try {
-      if (what === 'send') turn.taker.send(this.#nowMs, strideMs);
+      if (what === 'send') turn.taker.send(this.#nowMs, strideMs, this.#stalls.maxMs);
       else turn.taker.receive(this.#nowMs, strideMs);
     } catch (error) {
       this.#remove(turn);

@@ -157,13 +157,12 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
 }
 
 function open(link: MediaSession): CallAudio {
-  const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
   let windows = 0;
   const audio = new CallAudio({
     ...{ clock, mediaClock, log, wire: link, onEvent: ignoreEvents },
     codecIn: pcmu,
     codecOut: pcmu,
-    lead: { aimMs, maxMs, stepMs },
+    lead: link.traits.lead,
     marks: true,
     vad: vadOf(() => ({ process: () => ((++windows >> 5) & 1 ? 0.9 : 0.01) })),
     stt: undefined,

@@ -117,7 +117,7 @@ function bench(ambient?: BackgroundNoise): {
       clear: () => undefined,
       bufferedBytes: 0,
     },
-    lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
+    lead: { aimMs: 80, maxMs: 160, stallMsMax: 160, stepMs: 60 },
     marks: true,
     vad: vadOf(() => ({ process: () => 0 })),
     stt: deafStt,

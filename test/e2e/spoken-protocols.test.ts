@@ -108,7 +108,7 @@ class Call {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
+      lead: { aimMs: 80, maxMs: 160, stallMsMax: 160, stepMs: 60 },
       marks: true,
       vad: batchedVad(loadVadKernel(), systemClock),
       stt,

@@ -72,7 +72,7 @@ export class CallRig {
       codecOut: pcmu,
       wire: this.farEnd,
       inflow: options.inflow,
-      lead: options.lead ?? { aimMs: 80, maxMs: 160, stepMs: 60 },
+      lead: options.lead ?? { aimMs: 80, maxMs: 160, stallMsMax: 160, stepMs: 60 },
       marks: marks !== 'none',
       vad: options.vad?.(this.clock) ?? loudnessVad(),
       stt: options.withoutStt === true ? undefined : (options.stt?.(this.clock) ?? this.stt),

@@ -115,7 +115,7 @@ function start(clock: FakeClock, farEnd: FarEnd, file: MemoryRecording): CallAud
     codecIn: l16,
     codecOut: l16,
     wire: farEnd,
-    lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
+    lead: { aimMs: 80, maxMs: 160, stallMsMax: 160, stepMs: 60 },
     marks: true,
     vad: loudnessVad(),
     stt: undefined,

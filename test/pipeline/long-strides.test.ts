@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Playout } from '../../src/pipeline/speak/playout.ts';
 import { CallRig } from './call-rig.ts';
 
-const LEAD = { aimMs: 60, maxMs: 160, stepMs: 80 };
+const LEAD = { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 };
 const SPEECH = 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen';
 
 const unexpected = (error: unknown) => expect(error).toBeUndefined();

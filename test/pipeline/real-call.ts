@@ -192,7 +192,7 @@ export class RealCall {
       codecIn: pcmu,
       codecOut: pcmu,
       wire: this.farEnd,
-      lead: { aimMs: 80, maxMs: 160, stepMs: 60 },
+      lead: { aimMs: 80, maxMs: 160, stallMsMax: 160, stepMs: 60 },
       marks: true,
       vad: batchedVad(kernel, this.clock),
       stt: stt?.(this.clock) ?? this.stt,

@@ -267,7 +267,7 @@ export class ExaminationAgent implements MediaListener {
 
   async #say(samples: Int16Array): Promise<void> {
     if (this.#closed.isPast) return;
-    await this.#speech?.say(samples, this.#options.media.traits.leadMs.aim);
+    await this.#speech?.say(samples, this.#options.media.traits.lead.aimMs);
   }
 
   /** Sends a mark; the moment of its return. */

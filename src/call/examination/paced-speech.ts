@@ -25,7 +25,7 @@ export class PacedSpeech {
     this.#clock = clock;
     this.#media = media;
     this.#codec = codec;
-    const { step } = media.traits.leadMs;
+    const { stepMs: step } = media.traits.lead;
     this.#payload = new Uint8Array((codec.frameBytes * step) / FRAME_MS);
     this.#frame = new Int16Array((codec.rateHz * step) / 1_000);
   }
@@ -38,7 +38,7 @@ export class PacedSpeech {
     const wide = createResampler({ fromHz: RATE_HZ, toHz: rateHz }).process(samples);
     this.#samples = wide.slice();
     this.#at = 0;
-    this.#aheadMs = Math.max(aheadMs, this.#media.traits.leadMs.step);
+    this.#aheadMs = Math.max(aheadMs, this.#media.traits.lead.stepMs);
     this.#startMs = this.#clock.monotonicMs();
     return new Promise((resolve) => {
       this.#onSent = resolve;

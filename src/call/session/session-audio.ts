@@ -28,7 +28,7 @@ export function openAudio(
   { mediaClock, vad }: CallServices,
   { plan, start, media, ...parts }: AudioParts,
 ): CallAudio {
-  const { marks, leadMs } = media.traits;
+  const { marks, lead } = media.traits;
   return new CallAudio({
     ...parts,
     isInputMuted: true,
@@ -42,7 +42,7 @@ export function openAudio(
     codecOut: codecByName(start.codecOut),
     wire: media,
     inflow: media.inflow,
-    lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
+    lead,
     marks,
     tuning: turnSettings(plan.settings),
     ambient: plan.ambient,

@@ -144,7 +144,7 @@ class Consultation {
     const media = this.#media;
     if (media === undefined || this.#isOver) return;
     const { clock, mediaClock, vad, tts, voice, log } = this.#deps;
-    const { marks, leadMs } = media.traits;
+    const { marks, lead } = media.traits;
     this.#audio = new CallAudio({
       clock,
       mediaClock,
@@ -155,7 +155,7 @@ class Consultation {
       codecIn: codecByName(codecIn),
       codecOut: codecByName(codecOut),
       wire: media,
-      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
+      lead,
       marks,
       stt: undefined,
       recording: undefined,

@@ -122,10 +122,10 @@ export class Playout {
     this.#sent.advance(nowMs);
   }
 
-  /** Every `strideMs`. */
-  tick(nowMs: number, strideMs: number): void {
+  /** Every `strideMs`. `stallMs`: how long the event loop stood still at most in the last seconds. */
+  tick(nowMs: number, strideMs: number, stallMs: number): void {
     this.advance(nowMs);
-    this.#lead.tick(nowMs, strideMs);
+    this.#lead.tick(strideMs, stallMs);
     this.pump(nowMs);
     this.#finishPlayed(nowMs);
   }

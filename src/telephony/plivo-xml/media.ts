@@ -73,7 +73,7 @@ export function createStreamMedia(options: StreamMediaOptions): MediaProtocol {
 /** A clear takes effect at once, and checkpoints come late if much is sent ahead. */
 const TRAITS: MediaTraits = {
   marks: true,
-  leadMs: { aim: 60, max: 160, step: 80 },
+  lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
 };
 
 /** By encoding and rate. */

@@ -14,7 +14,7 @@ export interface MediaProtocol {
   decodeAscii?(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean;
   /** For audio in binary messages. */
   decodeBinary(message: Uint8Array, listener: AudioListener): void;
-  /** One message with `payload`: at most `leadMs.step` of audio. */
+  /** One message with `payload`: at most `lead.stepMs` of audio. */
   encodeAudio(payload: Uint8Array): string | Uint8Array;
   /** The same as bytes, where it is a text message of plain ASCII; borrowed until the next call of any socket's
    *  protocol. */

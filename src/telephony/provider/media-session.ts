@@ -59,10 +59,10 @@ export interface MediaListener extends AudioListener {
 export interface MediaTraits {
   /** Whether marks are returned. If not, the call estimates what was played. */
   marks: boolean;
-  /** Send-ahead: audio sent ahead of real time, in milliseconds: target, maximum, and the amount in one message
-   *  (a whole number of 20 ms frames; the lead exceeds its target by up to this much). A `step` of 20 is one
-   *  frame per message, for providers that accept nothing else. */
-  leadMs: { aim: number; max: number; step: number };
+  /** Send-ahead: audio sent ahead of real time: target, maximum, what both grow by at most after stalls of this
+   *  process, and the amount in one message (a whole number of 20 ms frames; the lead exceeds its target by up to
+   *  this much). A step of 20 ms is one frame per message, for providers that accept nothing else. */
+  lead: { aimMs: number; maxMs: number; stallMsMax: number; stepMs: number };
 }
 
 /** Our side of one call's audio. After `close` nothing is sent and nothing is delivered. */

@@ -76,7 +76,10 @@ const audioMessages = new AudioMessageWriter(
 );
 
 /** A clear takes effect at once, so a short lead keeps barge-in short. */
-const TRAITS: MediaTraits = { marks: true, leadMs: { aim: 60, max: 160, step: 80 } };
+const TRAITS: MediaTraits = {
+  marks: true,
+  lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
+};
 
 export function createTelnyxMedia(): MediaProtocol {
   return new TelnyxMedia();

@@ -87,7 +87,7 @@ export function createStreamMedia(dialect: StreamDialect): MediaProtocol {
 /** A clear takes effect at once, so a short lead keeps barge-in short. */
 const TRAITS: MediaTraits = {
   marks: true,
-  leadMs: { aim: 60, max: 160, step: 80 },
+  lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
 };
 
 class StreamMedia implements MediaProtocol {

@@ -37,7 +37,10 @@ const codecs: Readonly<Record<string, string>> = { '8000': 'L16', '16000': 'L16/
 
 /** A clear takes effect at once, so a short lead keeps barge-in short. Frame by frame the lead falls half a frame below
  *  its aim: the far end has at least 80 ms. */
-const TRAITS: MediaTraits = { marks: true, leadMs: { aim: 90, max: 160, step: 20 } };
+const TRAITS: MediaTraits = {
+  marks: true,
+  lead: { aimMs: 90, maxMs: 160, stallMsMax: 160, stepMs: 20 },
+};
 
 /** One socket's protocol. */
 export function createVonageMedia(): MediaProtocol {

@@ -118,12 +118,11 @@ class Rig {
   }
 
   #open(link: MediaSession): CallAudio {
-    const { aim: aimMs, max: maxMs, step: stepMs } = link.traits.leadMs;
     const audio = new CallAudio({
       ...{ clock: this.#clock, mediaClock: this.#mediaClock, log, wire: link },
       codecIn: pcmu,
       codecOut: pcmu,
-      lead: { aimMs, maxMs, stepMs },
+      lead: link.traits.lead,
       marks: true,
       vad: vadOf(() => {
         let windows = 0;

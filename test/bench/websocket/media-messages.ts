@@ -55,7 +55,7 @@ class Rig {
 
   constructor(provider: HostedName) {
     const protocol = protocolOf(provider);
-    this.framesPerMessage = protocol.traits.leadMs.step / FRAME_MS;
+    this.framesPerMessage = protocol.traits.lead.stepMs / FRAME_MS;
     const { log } = quietLog('silent');
     const socket = new CopyingSocket();
     this.#session = new SocketMediaSession({ socket, protocol, clock: systemClock, log });

@@ -36,14 +36,14 @@ function speaks(at: Table, media: MediaSession): Spoken {
   const mediaClock = new MediaClock(clock);
   const spoken: Spoken = { audio: undefined, reports: [] };
   const open = ({ codecIn, codecOut }: MediaStart): CallAudio => {
-    const { leadMs, marks } = media.traits;
+    const { lead, marks } = media.traits;
     return new CallAudio({
       clock,
       mediaClock,
       codecIn: codecByName(codecIn),
       codecOut: codecByName(codecOut),
       wire: media,
-      lead: { aimMs: leadMs.aim, maxMs: leadMs.max, stepMs: leadMs.step },
+      lead,
       marks,
       vad: loudnessVad(),
       stt: undefined,

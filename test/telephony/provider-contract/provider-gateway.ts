@@ -60,11 +60,11 @@ export class GatewayLine implements MediaListener {
   play(samples: Int16Array): void {
     const codec = codecByName(this.start?.codecOut ?? '');
     const wide = resampled(samples, codec.rateHz);
-    const step = (this.session.traits.leadMs.step * codec.rateHz) / 1_000;
+    const step = (this.session.traits.lead.stepMs * codec.rateHz) / 1_000;
     for (let at = 0; at < wide.length; at += step) {
       const frame = new Int16Array(step);
       frame.set(wide.subarray(at, at + step));
-      const payload = new Uint8Array((codec.frameBytes * this.session.traits.leadMs.step) / 20);
+      const payload = new Uint8Array((codec.frameBytes * this.session.traits.lead.stepMs) / 20);
       codec.encode(frame, payload);
       this.session.audio(payload);
     }

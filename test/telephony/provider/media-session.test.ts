@@ -36,7 +36,7 @@ class Socket implements MediaSocket {
 /** Text for events, binary for audio; what a provider of this kind needs beside the seam. */
 function binaryMedia(marks: boolean): MediaProtocol {
   return {
-    traits: { marks, leadMs: { aim: 100, max: 200, step: 20 } },
+    traits: { marks, lead: { aimMs: 100, maxMs: 200, stallMsMax: 160, stepMs: 20 } },
     decodeText(message, listener) {
       const [word = '', name = ''] = message.split(' ');
       const codecs = { codecIn: 'L16/16000', codecOut: 'PCMU' };

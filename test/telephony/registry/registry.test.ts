@@ -18,7 +18,7 @@ describe('the registry of providers', () => {
     expect(twilio?.capabilities.transferAwaits).toBe('acceptance');
     expect(twilio?.createMedia().traits).toEqual({
       marks: true,
-      leadMs: { aim: 60, max: 160, step: 80 },
+      lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
     });
   });
 });

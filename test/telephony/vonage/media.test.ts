@@ -84,7 +84,7 @@ describe('a media socket of Vonage', () => {
 
   it('is sent exactly one frame of 20 ms a message', () => {
     const { media } = stream();
-    expect(media.traits.leadMs.step).toBe(20);
+    expect(media.traits.lead.stepMs).toBe(20);
     const frame = new Uint8Array(320);
     expect(media.encodeAudio(frame)).toEqual(frame);
     expect(JSON.parse(media.encodeClear() ?? '')).toEqual({ action: 'clear' });

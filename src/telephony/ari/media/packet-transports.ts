@@ -25,7 +25,7 @@ const LOOK_MS_MAX = 5_000;
 /** Asterisk forwards packets at once: we set the pace, and nothing can be taken back. */
 export const PACKET_TRAITS: MediaTraits = {
   marks: false,
-  leadMs: { aim: 40, max: 60, step: 20 },
+  lead: { aimMs: 40, maxMs: 60, stallMsMax: 20, stepMs: 20 },
 };
 
 /** The gateway's ports for packets; `app` opens and closes them. */

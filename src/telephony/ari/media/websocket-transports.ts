@@ -46,7 +46,7 @@ export function websocketTransports(
 /** Asterisk plays a frame each 20 ms and takes back what it has not played. */
 export const SOCKET_TRAITS: MediaTraits = {
   marks: true,
-  leadMs: { aim: 100, max: 200, step: 20 },
+  lead: { aimMs: 100, maxMs: 200, stallMsMax: 160, stepMs: 20 },
 };
 const framing = () => ({ traits: SOCKET_TRAITS });
 

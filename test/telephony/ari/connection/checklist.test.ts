@@ -168,7 +168,7 @@ describe("asterisk.md's list", () => {
   });
 
   it('10. what is sent ahead is bounded by us, and a full queue is borne', async () => {
-    expect(SOCKET_TRAITS.leadMs.max).toBeLessThanOrEqual(500);
+    expect(SOCKET_TRAITS.lead.maxMs).toBeLessThanOrEqual(500);
     const at = await table();
     const { audio, phone } = await talks(at);
     audio.say(950); // MEDIA_XOFF, later MEDIA_XON.
@@ -220,7 +220,7 @@ describe("asterisk.md's list", () => {
     const [first, last] = [phone.arrivals[0]?.atMs ?? 0, phone.arrivals.at(-1)?.atMs ?? 0];
     expect(last - first).toBe(49 * 20);
     expect(PACKET_TRAITS.marks).toBe(false);
-    expect(PACKET_TRAITS.leadMs.max).toBeLessThanOrEqual(100);
+    expect(PACKET_TRAITS.lead.maxMs).toBeLessThanOrEqual(100);
   });
 
   it('15. nothing can be said before the media are in the bridge', async () => {

@@ -242,7 +242,7 @@ describe('what Asterisk is sent', () => {
     session.clear();
     expect(transport.texts).toEqual([]);
     expect(transport.sizes).toHaveLength(500);
-    expect(session.traits.leadMs.max).toBeLessThanOrEqual(60);
+    expect(session.traits.lead.maxMs).toBeLessThanOrEqual(60);
   });
 });
 
