@@ -204,6 +204,7 @@ async function openSpeech(config: Config, egress: Egress, log: Log) {
     gateway: { stt, tts, voice: config.voice },
     models: new LanguageModels(llm, means),
     means,
+    workers: Math.max(1, config.workers),
   });
   return { vad, stt, llm, services };
 }

@@ -14,6 +14,7 @@ import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
+import { SessionLimits } from './service/session-limit.ts';
 import type { PlannedSpeech, SpeechPlan } from './speech-plan.ts';
 import type { SttFallbackService } from './stt/fallback/fallback-recognizer.ts';
 import { createSttService } from './stt/registry.ts';
@@ -30,6 +31,8 @@ export interface SpeechServicesOptions {
   gateway: Pick<SpeechPlan, 'stt' | 'tts' | 'voice'>;
   models: LanguageModels;
   means: ServiceMeans;
+  /** Call workers among which the concurrency limit of a key is divided. Default: 1. */
+  workers?: number;
 }
 
 /** One call's plan in the making. */
@@ -44,11 +47,12 @@ export class SpeechServices {
   readonly #means: ServiceMeans;
   readonly #stt: ServiceCache<SpeechToText>;
   readonly #tts: ServiceCache<TextToSpeech>;
+  readonly #sessions: SessionLimits;
   /** The embedded services, each with its circuit. */
   readonly #embeddedStt: SttFallbackService | undefined;
   readonly #embeddedTts: TtsFallbackService;
 
-  constructor({ gateway, models, means }: SpeechServicesOptions) {
+  constructor({ gateway, models, means, workers = 1 }: SpeechServicesOptions) {
     const { clock } = means;
     const { stt, tts, voice } = gateway;
     const circuitOf = (service: string) => new CircuitBreaker({ clock, service });
@@ -57,6 +61,7 @@ export class SpeechServices {
     this.#means = means;
     this.#stt = new ServiceCache(clock);
     this.#tts = new ServiceCache(clock);
+    this.#sessions = new SessionLimits(clock, workers);
     this.#embeddedStt = stt && { service: stt, circuit: circuitOf(stt.name) };
     this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
   }
@@ -91,7 +96,11 @@ export class SpeechServices {
     const services = settings.flatMap((each) => {
       if (each.provider === 'pocketsphinx') return embedded === undefined ? [] : [embedded];
       const open = () => createSttService(each, this.#means);
-      return usable(faults, () => this.#stt.of(each, each.provider, open));
+      const limit = 'concurrency_limit' in each ? each.concurrency_limit : undefined;
+      return usable(faults, () => ({
+        ...this.#stt.of(each, each.provider, open),
+        sessions: this.#sessions.of(each, limit),
+      }));
     });
     if (embedded !== undefined && !services.includes(embedded)) services.push(embedded);
     noteKnownFaults(services, faults);

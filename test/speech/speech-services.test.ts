@@ -15,8 +15,10 @@ import { quietLog } from '../fakes/quiet-log.ts';
 import { startDeepgramServer } from '../fakes/services/deepgram-server.ts';
 import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
 
-const deepgram = (apiKey: string, more: { base_url?: string } = {}): SttSettings =>
-  sttServices.deepgram.parse({ provider: 'deepgram', api_key: apiKey, ...more });
+const deepgram = (
+  apiKey: string,
+  more: { base_url?: string; model?: string; concurrency_limit?: number } = {},
+): SttSettings => sttServices.deepgram.parse({ provider: 'deepgram', api_key: apiKey, ...more });
 const elevenlabs = (apiKey: string): TtsSettings =>
   ttsServices.elevenlabs.parse({ provider: 'elevenlabs', api_key: apiKey });
 const flite: TtsSettings = ttsServices.flite.parse({ provider: 'flite', voice: 'rms' });
@@ -107,6 +109,29 @@ describe('the speech plan of a call', () => {
       undefined,
     ]);
     expect(faults.map(({ code }) => code)).toEqual(['OUTSIDE_FORBIDDEN']);
+  });
+
+  it('has another recogniser once the key of the first has all its sessions, whatever the model', async () => {
+    const { services, stt } = open();
+    const server = await startDeepgramServer({ clock: new FakeClock(), key: 'right' });
+    try {
+      const settings = (model: string) => [
+        deepgram('right', { base_url: server.url, model, concurrency_limit: 1 }),
+      ];
+      const one = services.plan({ ...none, stt: settings('nova-3-general') });
+      const call = one.plan.stt?.open(OPEN_SPEECH, SILENT);
+      const other = services.plan({ ...none, stt: settings('nova-2') });
+      const reported: ServiceFault[] = [];
+      other.plan.onPermanentFault = (fault) => reported.push(fault);
+      expect(other.plan.stt?.name).toBe('fake');
+      other.plan.stt?.open(OPEN_SPEECH, SILENT).close();
+      expect(stt.expectation).toBe(OPEN_SPEECH);
+      expect(reported.map(({ kind }) => kind)).toEqual(['rate']);
+      call?.close();
+      expect(other.plan.stt?.name).toBe('deepgram');
+    } finally {
+      await server.close();
+    }
   });
 
   it('names a permanent fault that another call met, and only for the same key', async () => {

@@ -1,6 +1,7 @@
 // Recognisers in the cloud that stream. One schema per provider.
 
 import { z } from 'zod';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { secretPlaceIn } from './description-secrets.ts';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
@@ -28,6 +29,7 @@ const deepgram = z
   .object({
     provider: z.literal('deepgram'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: z
       .string()
       .min(1)
@@ -60,7 +62,15 @@ const deepgram = z
       .max(1)
       .optional()
       .describe('How sure flux models must be that the caller has finished. Default: 0.7.'),
-    eager_eot_threshold: z.number().min(0.3).max(0.9).optional(),
+    eager_eot_threshold: z
+      .number()
+      .min(0.3)
+      .max(0.9)
+      .optional()
+      .describe(
+        'How sure flux models must be of a probable end, at which the language model is asked ahead; at most ' +
+          'eot_threshold. More requests, less delay. Default: not at all.',
+      ),
     eot_timeout_ms: z
       .int()
       .min(500)
@@ -85,6 +95,7 @@ const assemblyai = z
   .object({
     provider: z.literal('assemblyai'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: z
       .string()
       .min(1)
@@ -113,6 +124,15 @@ const assemblyai = z
         'Punctuation from the universal-streaming models, which takes longer. Default: no.',
       ),
     end_of_turn_confidence_threshold: z.number().min(0).max(1).optional(),
+    eager_end_of_turn_confidence: z
+      .number()
+      .min(0.05)
+      .max(1)
+      .optional()
+      .describe(
+        'How sure the service must be of a probable end, at which the language model is asked ahead. More ' +
+          'requests, less delay. Default: not at all.',
+      ),
     min_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
     max_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
     extra_query: extraQuery,
@@ -127,6 +147,7 @@ const azureSpeech = z
   .object({
     provider: z.literal('azure_speech'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: z.string().min(1).default('latest_long').describe('For reports only.'),
     region: z
       .string()

@@ -2,6 +2,7 @@
 // names of fields and their defaults are those of the reference.
 
 import { z } from 'zod';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { about, language, named, ownKeys, socketUrl } from './described-fields.ts';
 import { recognizerDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
@@ -17,6 +18,7 @@ const websocketStt = z
     provider: z.literal('websocket_stt'),
     base_url: socketUrl.describe('The address up to the path of the description.'),
     ...ownKeys,
+    concurrency_limit: concurrencyLimit,
     model: z.string().trim().min(1).max(200).default('websocket_stt').describe('{model}'),
     language: language.optional().describe('{language}'),
     keyterms,
@@ -31,6 +33,7 @@ const cartesia = z
   .object({
     provider: z.literal('cartesia'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('ink-whisper', 'ink-2'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.cartesia.ai'),
@@ -41,6 +44,7 @@ const elevenlabs = z
   .object({
     provider: z.literal('elevenlabs'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('scribe_v2_realtime'),
     language: language.default('en').describe('`auto` detects it.'),
     base_url: describedAddress(/^(wss?|https?)$/).default('https://api.elevenlabs.io'),
@@ -52,6 +56,7 @@ const sarvam = z
   .object({
     provider: z.literal('sarvam'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('saarika:v2.5', 'saaras:v3'),
     language: language.default('unknown'),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
@@ -62,6 +67,7 @@ const smallest = z
   .object({
     provider: z.literal('smallest'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('pulse'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.smallest.ai'),
@@ -72,6 +78,7 @@ const soniox = z
   .object({
     provider: z.literal('soniox'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('stt-rt-v5'),
     language: language.optional().describe('A hint. Default: detected.'),
     base_url: socketUrl.default('wss://stt-rt.soniox.com'),
@@ -83,6 +90,7 @@ const speechmatics = z
   .object({
     provider: z.literal('speechmatics'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('enhanced', 'standard'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://eu2.rt.speechmatics.com'),
@@ -94,6 +102,7 @@ const xai = z
   .object({
     provider: z.literal('xai'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('xai-stt'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.x.ai'),

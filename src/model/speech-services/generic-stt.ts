@@ -1,6 +1,7 @@
 // Recognisers behind protocols that many programs speak: of one's own, or of a service. One schema per provider.
 
 import { z } from 'zod';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 
@@ -11,6 +12,7 @@ const vosk = z
     provider: z.literal('vosk'),
     base_url: serviceAddress(/^wss?$/).default('ws://localhost:2700'),
     api_key: secretKey.optional().describe('Sent as a Bearer token, for a proxy that checks it.'),
+    concurrency_limit: concurrencyLimit,
     model: z
       .string()
       .min(1)

@@ -1,7 +1,9 @@
-// Several recognisers behind one interface. A call starts with the first whose circuit admits it; a fault in the call
-// costs the caller a short pause, no word (fallback/fallback-recognizer.ts). With nothing left, the keypad remains.
+// Several recognisers behind one interface. A call starts with the first whose circuit admits it and whose key has a
+// session left; a fault in the call costs the caller a short pause, no word (fallback/fallback-recognizer.ts). With
+// nothing left, the keypad remains.
 
 import type { Log } from '../../log.ts';
+import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { FallbackRecognizer, type SttFallbackService } from './fallback/fallback-recognizer.ts';
@@ -12,7 +14,8 @@ export interface SttFallbackOptions {
   services: readonly SttFallbackService[];
   clock: Clock;
   log: Log;
-  /** A permanent fault of a service that was replaced: the owner of the call must change something. */
+  /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
+   *  something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
@@ -21,7 +24,8 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   const { services, clock } = options;
   const [primary] = services;
   if (primary === undefined) throw new Error('a fallback needs a recogniser');
-  const likely = () => services.find(({ circuit }) => circuit.state !== 'open') ?? primary;
+  const likely = () =>
+    services.find((each) => each.circuit.state !== 'open' && !isFull(each)) ?? primary;
   return {
     get name() {
       return likely().service.name;
@@ -34,7 +38,10 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
     },
     open(expectation, listener) {
       const { capabilities } = likely().service;
-      const first = services.findIndex(({ circuit }) => circuit.admit());
+      const first = services.findIndex((each) => !isFull(each) && each.circuit.admit());
+      for (const each of services.slice(0, first === -1 ? services.length : first)) {
+        if (isFull(each)) options.onPermanentFault?.(limitFault(each));
+      }
       if (first === -1) return refused(primary.service.name, clock, listener);
       if (services[first]?.service.capabilities !== capabilities) {
         clock.after(0, () => {
@@ -44,14 +51,27 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       }
       return new FallbackRecognizer({ ...options, first, expectation, listener });
     },
-    prepare: () => likely().service.prepare?.(),
+    prepare() {
+      const { service, sessions } = likely();
+      if (sessions?.admitAhead() !== false) service.prepare?.();
+    },
     close: () => Promise.resolve(),
   };
 }
 
-/** All circuits are open. */
+function isFull({ sessions }: SttFallbackService): boolean {
+  return sessions?.isFull === true;
+}
+
+function limitFault({ service: { name }, sessions }: SttFallbackService): ServiceFault {
+  serviceFaults.inc({ kind: 'stt', service: name, fault: 'rate' });
+  const detail = `all ${sessions?.max} sessions of the key are in use`;
+  return new ServiceFault('stt', name, 'rate', { detail });
+}
+
+/** Every circuit is open, or every key at its limit. */
 function refused(name: string, clock: Clock, listener: RecognizerListener): Recognizer {
-  const detail = 'all recognisers of this call failed a short time ago';
+  const detail = 'all recognisers of this call failed a short time ago, or are in use';
   const timer = clock.after(0, () => {
     listener.onError(new ServiceFault('stt', name, 'overload', { detail }));
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { framesOf, silentFrames, wordOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -424,3 +425,72 @@ function randomCall(random: () => number) {
   const finals = asks ? at.rig.finals.length : undefined;
   return { spoken: said.join(' '), text: at.rig.text, finals, finalizes, errors: at.rig.errors };
 }
+
+describe('recognisers whose keys have a concurrency limit', () => {
+  /** Calls of one key, each with its own fallback. */
+  function calls(limit: number | undefined, more: Given = {}) {
+    const clock = new FakeClock();
+    const sessions = new SessionLimit(clock, limit);
+    const a = new RecognizingService({ clock, name: 'a', ...more });
+    const b = new RecognizingService({ clock, name: 'b' });
+    const entries = [
+      { service: a, circuit: new CircuitBreaker({ clock, service: 'a' }), sessions },
+      { service: b, circuit: new CircuitBreaker({ clock, service: 'b' }) },
+    ];
+    const call = (services: typeof entries = entries) => {
+      const faults: ServiceFault[] = [];
+      const stt = createSttFallback({
+        ...{ services, clock, log: quietLog().log },
+        onPermanentFault: (fault) => faults.push(fault),
+      });
+      return { stt, faults, rig: () => new RecognizerRig(clock, stt) };
+    };
+    return { clock, a, b, entries, call };
+  }
+
+  it('use the next service at once in a new call, without asking the first, and say why', () => {
+    const { a, b, call } = calls(1);
+    const first = call().rig();
+    const second = call();
+    second.rig();
+    expect([a.sessions.length, b.sessions.length]).toEqual([1, 1]);
+    expect(second.faults.map(({ kind, detail }) => [kind, detail])).toEqual([
+      ['rate', 'all 1 sessions of the key are in use'],
+    ]);
+    first.recognizer.close();
+    const third = call();
+    third.rig();
+    expect([a.sessions.length, b.sessions.length, third.faults]).toEqual([2, 1, []]);
+  });
+
+  it('learn the limit from a refusal, and keep the calls that have a session', async () => {
+    const { clock, a, b, call } = calls(undefined, {
+      faults: (nth) => (nth === 2 ? { failAtMs: 20, kind: 'rate' } : {}),
+    });
+    const rigs = [call().rig(), call().rig(), call().rig()];
+    for (let ms = 0; ms < 12_000; ms += 20) {
+      clock.advance(20);
+      for (const rig of rigs) rig.recognizer.push(new Int16Array(160));
+    }
+    // The circuit is closed again after 10 s; the limit holds for a minute.
+    call().rig();
+    expect([a.sessions.length, b.sessions.length]).toEqual([3, 2]);
+    expect(a.sessions.map(({ isClosed }) => isClosed)).toEqual([false, false, true]);
+  });
+
+  it('open connections ahead for a fifth of the sessions', () => {
+    const { a, call } = calls(10);
+    for (let nth = 0; nth < 5; nth++) call().stt.prepare?.();
+    expect(a.prepared).toBe(2);
+  });
+
+  it('leave the keypad where every key is at its limit, and nothing else is left', () => {
+    const { clock, entries, call } = calls(1);
+    const [only] = entries;
+    if (only === undefined) throw new Error('no service');
+    call([only]).rig();
+    const refused = call([only]).rig();
+    clock.advance(20);
+    expect(refused.errors.map(({ code }) => code)).toEqual(['STT_FAILED']);
+  });
+});

@@ -9,6 +9,7 @@ import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
+import type { SessionLimit } from '../../service/session-limit.ts';
 import { joinWords } from '../joined-words.ts';
 import type {
   RecognizedWords,
@@ -39,6 +40,8 @@ const ROTATION_SHARE_MAX = 0.99;
 export interface SttFallbackService {
   service: SpeechToText;
   circuit: CircuitBreaker;
+  /** Of its key. Default: no limit. */
+  sessions?: SessionLimit;
 }
 
 export interface FallbackRecognizerOptions {
@@ -162,7 +165,7 @@ export class FallbackRecognizer implements Recognizer {
     const from = this.#confirmed;
     this.#partialWords = undefined;
     const session: RecognizerSession = new RecognizerSession({
-      service: entry.service,
+      ...{ service: entry.service, sessions: entry.sessions },
       expectation: this.#expectation,
       ...{ clock, ring: this.#ring, from, marks: this.#marks },
       watchdog: this.#watchdog,
@@ -349,11 +352,12 @@ export class FallbackRecognizer implements Recognizer {
     this.#use(retries ? this.#index : next, fault);
   }
 
-  /** The next service whose circuit is closed. A half-open one waits for a new call. */
+  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call. */
   #next(): number | undefined {
     const { services } = this.#options;
     const at = services.findIndex(
-      ({ circuit }, index) => index > this.#index && circuit.state === 'closed',
+      ({ circuit, sessions }, index) =>
+        index > this.#index && circuit.state === 'closed' && sessions?.isFull !== true,
     );
     return at === -1 ? undefined : at;
   }

@@ -3,6 +3,8 @@
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import type { SessionLimit } from '../../service/session-limit.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import type { AudioRing } from './audio-ring.ts';
 import type { SpeechWatchdog } from './speech-watchdog.ts';
@@ -29,6 +31,8 @@ const FINAL_MS_MIN = 2_000;
 
 export interface RecognizerSessionOptions {
   service: SpeechToText;
+  /** Of the service's key. */
+  sessions?: SessionLimit | undefined;
   expectation: ExpectedInput;
   clock: Clock;
   ring: AudioRing;
@@ -70,6 +74,7 @@ export class RecognizerSession {
     this.speed = Math.min(SPEED_MAX, service.capabilities.replaySpeedMax ?? SPEED_MAX);
     this.#sent = from;
     this.#marks = [...marks];
+    options.sessions?.opened();
     this.recognizer = service.open(expectation, this.#shifted());
     if (from < ring.written || marks.length > 0) this.#replay();
   }
@@ -123,6 +128,7 @@ export class RecognizerSession {
   }
 
   close(): void {
+    if (!this.#isClosed) this.#options.sessions?.closed();
     this.#isClosed = true;
     this.#step?.cancel();
     this.#step = undefined;
@@ -213,6 +219,11 @@ export class RecognizerSession {
       onPartial: (words) => listener.onPartial(this.#noted(shift(words, byMs))),
       onFinal: (words) => listener.onFinal(this.#noted(shift(words, byMs))),
       onTurn: (turn, words) => listener.onTurn?.(turn, shift(words, byMs)),
+      onError: (error) => {
+        const isRefusal = error instanceof ServiceFault && error.kind === 'rate' && !this.isProven;
+        if (isRefusal && !this.#isClosed) this.#options.sessions?.refused();
+        listener.onError(error);
+      },
     };
   }
 }

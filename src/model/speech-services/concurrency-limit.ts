@@ -1,0 +1,16 @@
+// How many sessions the key of a recogniser may have at once.
+
+import { z } from 'zod';
+
+/** More than any plan that services state. */
+const SESSIONS_MAX = 10_000;
+
+export const concurrencyLimit = z
+  .int()
+  .min(1)
+  .max(SESSIONS_MAX)
+  .optional()
+  .describe(
+    'How many sessions the key may have at once, as its plan states. Calls beyond it use the next service at once. ' +
+      'Default: as many as the service accepts.',
+  );
