@@ -154,6 +154,12 @@ const rows = {
       'Many that come to nothing: echo, noise, or callers who only say "yes, yes".',
     ],
     [
+      'Answers prepared early',
+      'ops',
+      [[each('patchbay_speculations_total', 'outcome'), '{{outcome}}']],
+      'used saves the caller time; withdrawn and different cost tokens: a higher eager threshold has fewer.',
+    ],
+    [
       'Turns',
       'ops',
       [[each('patchbay_turns_total', 'source'), '{{source}}']],

@@ -128,6 +128,12 @@ export const textChatTurns = new Counter({
   labelNames: ['result'] as const,
   registers,
 });
+export const speculations = new Counter({
+  name: 'patchbay_speculations_total',
+  help: 'Answers that a model was asked for before the end of a turn was certain, by outcome',
+  labelNames: ['outcome'] as const,
+  registers,
+});
 export const interruptions = new Counter({
   name: 'patchbay_interruptions_total',
   help: 'Possible interruptions by callers (barge-in), by outcome',

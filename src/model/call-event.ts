@@ -147,6 +147,8 @@ const body = z.discriminatedUnion('type', [
     /** Missing in events of older versions. */
     cacheWriteTokens: z.number().optional(),
     reasoningTokens: z.number().optional(),
+    /** The request was aborted: the tokens are the gateway's estimate. */
+    isEstimated: z.boolean().optional(),
   }),
   z.object({
     type: z.literal('speech.usage'),

@@ -69,6 +69,8 @@ export class CallRecognizer implements RecognizerControls {
       onTurn: (turn) =>
         run(() => {
           if (turn === 'ended') turnTaking.ended(mediaMs());
+          else if (turn === 'eager-end') turnTaking.probablyEnded(mediaMs());
+          else if (turn === 'resumed') turnTaking.resumed();
         }),
       onReplaced: (capabilities) => run(() => turnTaking.recognizerReplaced(capabilities)),
       onDelayed: (ms) => run(() => turnTaking.delayed(ms)),

@@ -91,6 +91,11 @@ export class FakeStt implements SpeechToText {
     this.#listener?.onFinal({ text, confidence: text === '' ? null : this.confidence });
   }
 
+  /** It takes the turn for over, with the last words. */
+  probablyEnds(): void {
+    this.#listener?.onTurn?.('eager-end', { text: this.#text, confidence: null });
+  }
+
   die(): void {
     this.#listener?.onError(new GatewayError('STT_FAILED', { reason: 'died' }));
   }

@@ -324,6 +324,28 @@ describe('what is no interruption', () => {
     expect(rig.turns).toEqual([]);
   });
 
+  // ElevenLabs Scribe sends the words of a committed text as interim words once more.
+  it('is interim words that repeat the last turn under a noise', async () => {
+    const rig = new CallRig();
+    rig.react = ({ type }) => {
+      if (type === 'turn') rig.say(LONG);
+    };
+    await rig.says('I want to cancel my order', 800);
+    await rig.run(760);
+    expect(rig.of('utterance-started').length).toBe(1);
+    rig.line = 'voice';
+    await rig.run(180);
+    rig.stt.understand('I want to');
+    rig.stt.understand('I want to cancel my order');
+    await rig.run(60);
+    rig.line = 'silence';
+    rig.stt.understand('', { silently: true });
+    await rig.run(9_000);
+    expect(rig.of('interruption')).toEqual([]);
+    expect(rig.turns).toEqual(['I want to cancel my order']);
+    expect(rig.reports).toMatchObject([{ heardText: LONG, interrupted: false }]);
+  });
+
   it('takes a backchannel word for an answer if it answers the question', async () => {
     const rig = new CallRig();
     rig.audio.expect({ closed: true, phrases: [], slots: ['yes_no'], boost: [] });

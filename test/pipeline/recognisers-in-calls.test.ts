@@ -82,6 +82,18 @@ describe('a call', () => {
     expect(rig.of('fault')).toEqual([]);
   });
 
+  it('has the first word of an interruption in its turn', async () => {
+    const { rig } = call({});
+    rig.say(
+      'Thank you for calling, all of our agents are busy at the moment and will be with you.',
+    );
+    await rig.run(1_000);
+    await says(rig, 'w1 w2 w3');
+    await rig.run(2_000);
+    expect(rig.of('interruption').length).toBe(1);
+    expect(rig.turns).toEqual(['w1 w2 w3']);
+  });
+
   it('goes on with the keypad when no recogniser is left', async () => {
     const { rig } = call({ faults: () => ({ failAtMs: 100, kind: 'auth' }) });
     await says(rig, 'w1');

@@ -59,6 +59,13 @@ export class DialogueQueue {
     }
   }
 
+  /** What the engine would make of an event at this moment, which has no effect. Undefined after closing. */
+  preview(event: UntimedEvent<DialogueEvent>): ReturnType<DialogueEngine['step']> | undefined {
+    if (this.#closed) return undefined;
+    const { engine, clock } = this.#options;
+    return engine.step(this.#state, { at: clock.now(), ...event });
+  }
+
   /** Nothing happens after this; queued events are dropped. */
   close(): void {
     this.#closed = true;

@@ -66,9 +66,12 @@ export interface DialogueRunnerOptions {
   log: Log;
 }
 
+const SPOKEN_TURN = { type: 'caller-turn', source: 'speech' } as const;
+
 export class DialogueRunner {
   readonly #medium: DialogueMedium;
   readonly #record: DialogueRecord;
+  readonly #log: Log;
   readonly #abort = new AbortController();
   readonly #timers: CallTimers;
   readonly #queue: DialogueQueue;
@@ -79,6 +82,7 @@ export class DialogueRunner {
     const { engine, medium, record, log } = options;
     this.#medium = medium;
     this.#record = record;
+    this.#log = log;
     const onBroken = (error: unknown): void => medium.onBroken(error);
     const clock = guardedClock(options.clock, onBroken);
     const callSignal = this.#abort.signal;
@@ -147,9 +151,30 @@ export class DialogueRunner {
     this.#queue.dispatch(...events);
   }
 
+  /** The caller's turn has probably ended, with these words: the model is asked ahead what the turn will ask it. Nothing
+   *  else happens before the turn comes, with the same words or others. */
+  speculate({ text, confidence }: { text: string; confidence: number | null }): void {
+    const { request, tools, speaking } = this.state;
+    if (request !== null || tools !== null || speaking.length > 0) return;
+    try {
+      const next = this.#queue.preview({ ...SPOKEN_TURN, text, confidence });
+      const asked = next?.actions.find((action) => action.type === 'generate');
+      if (next === undefined || asked === undefined) return;
+      this.#generation.speculate({ ...asked, nodeId: next.state.nodeId });
+    } catch (error) {
+      this.#log.warn({ err: error }, 'turn not prepared');
+    }
+  }
+
+  /** The turn goes on, or was none. */
+  withdraw(): void {
+    this.#generation.withdraw();
+  }
+
   /** The conversation is over: work in progress is aborted, and nothing is done any more. */
   close(): void {
     this.#queue.close();
+    this.#generation.withdraw();
     this.#timers.cancelAll();
     this.#abort.abort();
   }
@@ -190,7 +215,7 @@ export class DialogueRunner {
 
   #generate(action: GenerateAction): void {
     const sink = this.#medium.openAnswer(action);
-    if (sink !== undefined) this.#generation.start(action, sink);
+    if (sink !== undefined) this.#generation.start(action, sink, this.state.nodeId);
   }
 
   #answered(event: DialogueInput & { requestId: number }, text: string): void {

@@ -5,10 +5,21 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { LlmMessage } from '../../model/llm-message.ts';
-import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../speech/llm/llm.ts';
+import {
+  type LanguageModel,
+  type LlmListener,
+  type LlmResponse,
+  NO_USAGE,
+} from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
+import {
+  Speculation,
+  type SpeculativeAnswer,
+  type SpeculativeRequest,
+  type UsageReport,
+} from './speculation.ts';
 
 /** Receives a request's text as it arrives (the pipeline's UtteranceText). */
 export interface GenerationSink {
@@ -41,10 +52,19 @@ const REPAIR_MS = 6_000;
 const GO_ON =
   '(Your answer was cut off by a fault after these words. Say only the rest of it, from the next word on, without repeating anything.)';
 
+interface AnswerRequest {
+  messages: GenerateAction['messages'];
+  /** Undefined: a JSON object is asked for. */
+  tools?: GenerateAction['tools'];
+  ahead?: SpeculativeAnswer | undefined;
+}
+
 interface Job {
   action: GenerateAction;
   speech: GenerationSink;
   controller: AbortController;
+  /** The answer was asked for before the caller's turn had certainly ended. */
+  ahead: SpeculativeAnswer | undefined;
   /** The text so far. */
   said: string;
   /** The next text belongs to another response, whose first word needs a space before it. */
@@ -60,6 +80,7 @@ export class Generation {
   readonly #callSignal: AbortSignal;
   readonly #running = new Map<number, { controller: AbortController; speech: GenerationSink }>();
   readonly #extracting = new Set<number>();
+  readonly #speculation: Speculation;
 
   constructor(deps: {
     llm: LanguageModel | undefined;
@@ -73,6 +94,10 @@ export class Generation {
     this.#log = deps.log;
     this.#clock = deps.clock;
     this.#callSignal = deps.callSignal;
+    this.#speculation = new Speculation({
+      ...deps,
+      onUsage: (report) => this.#report(report),
+    });
   }
 
   get pending(): boolean {
@@ -84,10 +109,23 @@ export class Generation {
     return this.#extracting.size > 0;
   }
 
-  start(action: GenerateAction, speech: GenerationSink): void {
+  /** The caller's turn has probably ended: asks for the answer that `start` may ask for. */
+  speculate(request: SpeculativeRequest): void {
+    if (!this.pending) this.#speculation.begin(request);
+  }
+
+  /** The turn goes on. */
+  withdraw(): void {
+    this.#speculation.withdraw();
+  }
+
+  /** `nodeId`: the agent's step, in which the model is asked. */
+  start(action: GenerateAction, speech: GenerationSink, nodeId: string | null): void {
     const controller = new AbortController();
     this.#running.set(action.requestId, { controller, speech });
-    this.#generate(action, speech, controller).catch((error: unknown) => {
+    const ahead = this.#speculation.take({ ...action, nodeId });
+    const job = { action, speech, controller, ahead, said: '', isAppended: false };
+    this.#generate(job).catch((error: unknown) => {
       this.#listener.onBroken(error);
     });
   }
@@ -106,12 +144,8 @@ export class Generation {
     void this.#extract(action);
   }
 
-  async #generate(
-    action: GenerateAction,
-    speech: GenerationSink,
-    controller: AbortController,
-  ): Promise<void> {
-    const job: Job = { action, speech, controller, said: '', isAppended: false };
+  async #generate(job: Job): Promise<void> {
+    const { action } = job;
     try {
       const answer = await this.#attempt(job, FIRST_TEXT_MS);
       if (this.#settle(action.requestId)) this.#answered(job, answer);
@@ -126,13 +160,14 @@ export class Generation {
 
   /** The text goes to the voice as it arrives. Rejects with LLM_TIMEOUT without any text after `waitMs`. */
   async #attempt(job: Job, waitMs: number): Promise<LlmResponse> {
-    const { action, speech, controller } = job;
+    const { action, speech, controller, ahead } = job;
+    job.ahead = undefined;
     const attempt = new AbortController();
     const late = new GatewayError('LLM_TIMEOUT', { what: 'text' });
     const patience = this.#clock.after(waitMs, () => attempt.abort(late));
     const signals = [this.#callSignal, controller.signal, attempt.signal];
     try {
-      return await this.#respond(action, AbortSignal.any(signals), {
+      return await this.#respond({ ...action, ahead }, AbortSignal.any(signals), {
         onText: (delta) => {
           if (controller.signal.aborted || attempt.signal.aborted) return;
           patience.cancel();
@@ -187,35 +222,36 @@ export class Generation {
   }
 
   async #respond(
-    action: Pick<GenerateAction, 'messages'> & Partial<Pick<GenerateAction, 'tools'>>,
+    { messages, tools, ahead }: AnswerRequest,
     signal: AbortSignal,
-    listener: { onText(delta: string): void },
+    listener: LlmListener,
   ): Promise<LlmResponse> {
     const llm = this.#llm;
     if (llm === undefined) throw new Error('a model was asked for in a call without one');
-    const answer = await llm.respond(
-      {
-        messages: action.messages,
-        tools: action.tools ?? [],
-        temperature: undefined,
-        tokensMax: undefined,
-        json: action.tools === undefined,
-      },
-      listener,
-      signal,
-    );
-    this.#report(llm, answer);
+    const answer = await (ahead?.respond(listener, signal) ??
+      llm.respond(
+        {
+          messages,
+          tools: tools ?? [],
+          temperature: undefined,
+          tokensMax: undefined,
+          json: tools === undefined,
+        },
+        listener,
+        signal,
+      ));
+    this.#report(answer);
     return answer;
   }
 
-  #report(llm: LanguageModel, answer: LlmResponse): void {
+  #report({ usage, firstTokenMs, totalMs, isEstimated }: UsageReport): void {
+    const llm = this.#llm;
+    if (llm === undefined) return;
     this.#listener.onUsage({
       type: 'model.usage',
-      service: llm.name,
-      model: llm.model,
-      firstTokenMs: answer.firstTokenMs,
-      totalMs: answer.totalMs,
-      ...answer.usage,
+      ...{ service: llm.name, model: llm.model, firstTokenMs, totalMs },
+      ...usage,
+      ...(isEstimated === true && { isEstimated }),
     });
   }
 

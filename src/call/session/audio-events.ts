@@ -37,6 +37,12 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'partial':
       targets.interim.partial(event.text);
       break;
+    case 'early-end':
+      targets.dialogue.speculate(event);
+      break;
+    case 'turn-resumed':
+      targets.dialogue.withdraw();
+      break;
     case 'interruption':
       record.interruption(event.facts);
       break;
@@ -99,6 +105,8 @@ function callerTurn(
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
   const { text, confidence, source } = turn;
   dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
+  // What was prepared for this turn is in use, or of no use.
+  dialogue.withdraw();
 }
 
 function utteranceFinished(

@@ -1,7 +1,8 @@
 // Endpointing: how long the caller must be silent before their turn is over, by their words and the expected input.
-// Pure: words in, milliseconds out.
+// Words in, milliseconds out: no clock, no audio.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
+import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** A complete answer to a closed question. */
 const COMPLETE_MS = 270;
@@ -42,14 +43,27 @@ const OPEN_ENDED = new Set([
 ]);
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
-export interface CallerWords {
-  /** The words recognised so far; empty if none. */
-  text: string;
-  expectation: ExpectedInput;
-  /** Whether the recogniser gives interim words. */
-  interimWords: boolean;
-  /** Whether the held agent waits for the decision. */
-  hurried: boolean;
+/** The judge of a call. Computes when it is asked after a change: words change while the caller speaks, and the silence
+ *  is needed in pauses only. */
+export class Endpointing implements TurnJudge {
+  #said: CallerWords | undefined;
+  #silenceNeededMs = Number.NaN;
+
+  consider(said: CallerWords): void {
+    this.#said = said;
+    this.#silenceNeededMs = Number.NaN;
+  }
+
+  get silenceNeededMs(): number {
+    if (Number.isNaN(this.#silenceNeededMs)) {
+      this.#silenceNeededMs = this.#said === undefined ? OPEN_MS : silenceNeededMs(this.#said);
+    }
+    return this.#silenceNeededMs;
+  }
+
+  get isIncomplete(): boolean {
+    return this.#said !== undefined && isValueIncomplete(this.#said);
+  }
 }
 
 /** Milliseconds of silence that end the turn. */
@@ -60,7 +74,7 @@ export function silenceNeededMs(said: CallerWords): number {
 }
 
 /** Whether digits are being spoken, and more of them are expected. */
-export function isValueIncomplete({ text, expectation }: CallerWords): boolean {
+function isValueIncomplete({ text, expectation }: CallerWords): boolean {
   const missing = digitsMissing(wordsOf(text), expectation) ?? 0;
   return missing > 0 && Number.isFinite(missing);
 }

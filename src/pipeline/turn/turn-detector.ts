@@ -3,7 +3,8 @@
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
-import { type CallerWords, isValueIncomplete, silenceNeededMs, wordsOf } from './endpointing.ts';
+import { Endpointing, wordsOf } from './endpointing.ts';
+import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** Wait for final words: the recogniser's 99th percentile and a margin, within these bounds. */
 const FINAL_SHARE = 1.2;
@@ -55,6 +56,8 @@ export interface TurnOptions {
   /** Undefined if there is no recogniser. */
   recognizer: Pick<SttCapabilities, 'finalMsP99' | 'interimWords' | 'ownTurns'> | undefined;
   turnMaxMs: number;
+  /** Default: endpointing. */
+  judge?: TurnJudge;
 }
 
 type State = 'idle' | 'speaking' | 'pausing' | 'waiting';
@@ -64,6 +67,7 @@ export class TurnDetector {
   hurried = false;
   readonly #listener: TurnListener;
   readonly #turnMaxMs: number;
+  readonly #judge: TurnJudge;
   #recognizer: TurnOptions['recognizer'];
   #expectation: ExpectedInput = OPEN_SPEECH;
   #state: State = 'idle';
@@ -85,15 +89,15 @@ export class TurnDetector {
   #owed = 0;
   /** How many of them belong to a turn that was reported without them. */
   #overdue = 0;
-  /** The last result of `silenceNeededMs`, and whether it was for the short silences; NaN after the words have
-   *  changed. */
-  #neededMs = Number.NaN;
-  #neededHurried = false;
+  /** Whether the judge has the words of the turn, and considered them for the short silences. */
+  #isJudged = false;
+  #judgedHurried = false;
 
   constructor(options: TurnOptions) {
     this.#listener = options.listener;
     this.#recognizer = options.recognizer;
     this.#turnMaxMs = options.turnMaxMs;
+    this.#judge = options.judge ?? new Endpointing();
   }
 
   /** Whether the caller is in the middle of a turn. */
@@ -109,9 +113,14 @@ export class TurnDetector {
       .join(' ');
   }
 
+  /** Whether the caller is within a value of which parts are missing. */
+  get isIncomplete(): boolean {
+    return this.#judged.isIncomplete;
+  }
+
   expect(expectation: ExpectedInput): void {
     this.#expectation = expectation;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
   }
 
   speechStarted(onsetMs: number): void {
@@ -140,7 +149,7 @@ export class TurnDetector {
     if (this.#repeatsFinal(words.text)) return false;
     if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
     this.#partial = words;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
     return true;
   }
 
@@ -157,7 +166,7 @@ export class TurnDetector {
       this.#lastFinal = { text: words.text, atMs: this.#nowMs };
     }
     this.#partial = undefined;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
     if (this.#state === 'waiting' && this.#owed === 0) this.#conclude();
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
   }
@@ -166,7 +175,7 @@ export class TurnDetector {
    *  silence alone: people pause between groups of digits. */
   ended(): void {
     const isOpen = this.#state === 'speaking' || this.#state === 'pausing';
-    if (!isOpen || this.#parts.length === 0 || isValueIncomplete(this.#said)) return;
+    if (!isOpen || this.#parts.length === 0 || this.isIncomplete) return;
     this.#decidedMs = this.#nowMs;
     if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
     this.#conclude();
@@ -182,13 +191,13 @@ export class TurnDetector {
 
   recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
     this.#recognizer = recognizer;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
   }
 
   /** The recogniser failed: the words recognised so far are final. */
   recognizerLost(): void {
     this.#recognizer = undefined;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
     this.#owed = 0;
     this.#overdue = 0;
     if (this.#state === 'waiting') this.#conclude();
@@ -200,7 +209,7 @@ export class TurnDetector {
     if (this.#state === 'speaking') {
       if (this.#tooLong()) this.#decide();
     } else if (this.#state === 'pausing') {
-      if (heardMs - this.#lastVoiceMs >= this.#silenceNeededMs()) this.#decide();
+      if (heardMs - this.#lastVoiceMs >= this.#silenceNeededMs) this.#decide();
     } else if (this.#state === 'waiting' && nowMs >= this.#deadlineMs) {
       this.#conclude();
     }
@@ -224,7 +233,7 @@ export class TurnDetector {
     this.#lastWordMs = this.#nowMs;
     this.#parts = [];
     this.#partial = undefined;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
   }
 
   #tooLong(): boolean {
@@ -233,19 +242,20 @@ export class TurnDetector {
     return worded && this.#nowMs - this.#lastWordMs >= this.#turnMaxMs;
   }
 
-  /** Computed with every frame, while words and expectation change rarely: the result is cached. */
-  #silenceNeededMs(): number {
-    if (Number.isNaN(this.#neededMs) || this.#neededHurried !== this.hurried) {
-      this.#neededMs = this.#neededNow();
-      this.#neededHurried = this.hurried;
-    }
-    return this.#neededMs;
-  }
-
-  #neededNow(): number {
+  get #silenceNeededMs(): number {
     const ownTurns = this.#recognizer?.ownTurns ?? 'none';
     const graceMs = ownTurns === 'none' || this.hurried ? 0 : OWN_TURNS_MS;
-    return Math.min(silenceNeededMs(this.#said) + graceMs, this.#turnMaxMs);
+    return Math.min(this.#judged.silenceNeededMs + graceMs, this.#turnMaxMs);
+  }
+
+  /** Asked with every frame of a pause, while words and expectation change rarely. */
+  get #judged(): TurnJudge {
+    if (!this.#isJudged || this.#judgedHurried !== this.hurried) {
+      this.#isJudged = true;
+      this.#judgedHurried = this.hurried;
+      this.#judge.consider(this.#said);
+    }
+    return this.#judge;
   }
 
   get #said(): CallerWords {
@@ -284,7 +294,7 @@ export class TurnDetector {
     const turn = this.#turn();
     this.#parts = [];
     this.#partial = undefined;
-    this.#neededMs = Number.NaN;
+    this.#isJudged = false;
     this.#unvoiced = false;
     this.#next();
     if (turn.text === '') {

@@ -26,6 +26,10 @@ export type TurnEvent =
   | { type: 'caller-speech' }
   /** Interim words of the turn so far. */
   | { type: 'partial'; text: string }
+  /** The turn has probably ended, with these words. A `turn` with the same words follows, or another event. */
+  | { type: 'early-end'; text: string; confidence: number | null }
+  /** The turn that had probably ended goes on, or was no turn. */
+  | { type: 'turn-resumed' }
   /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }

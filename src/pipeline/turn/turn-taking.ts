@@ -8,6 +8,7 @@ import type { VoiceActivity } from '../listen/voice-activity.ts';
 import type { Playout } from '../speak/playout.ts';
 import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
+import { EarlyEnd } from './early-end.ts';
 import { wordsOf } from './endpointing.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
@@ -53,6 +54,7 @@ export class TurnTaking {
   readonly #onEvent: (event: TurnEvent) => void;
   readonly #turn: TurnDetector;
   readonly #interrupt: BargeInDetector;
+  readonly #earlyEnd = new EarlyEnd();
   #recognizer: TurnOptions['recognizer'];
   #nowMs = 0;
   /** The current voice was reported as speech. */
@@ -79,7 +81,7 @@ export class TurnTaking {
         onPause: () => options.controls.speechStopped(),
         onResume: () => options.controls.speechResumed(),
         onFinalize: () => options.controls.finalize(),
-        onTurn: (turn) => this.#judge(turn),
+        onTurn: (turn) => this.#ended(turn),
         onNothing: (turn) => this.#nothing(turn),
       },
     });
@@ -108,6 +110,7 @@ export class TurnTaking {
   expect(expectation: ExpectedInput): void {
     this.#turn.expect(expectation);
     this.#interrupt.expect(expectation);
+    this.#earlyEnd.expect(expectation);
   }
 
   /** After each window of voice that is not the agent's echo, and at the end of voice. */
@@ -132,6 +135,7 @@ export class TurnTaking {
     if (!this.#turn.partial(words)) return;
     const { text } = this.#turn;
     this.#onEvent({ type: 'partial', text });
+    if (this.#earlyEnd.contradicts(text)) this.resumed();
     const audible = this.#speaking ? this.#audible() : undefined;
     if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, hasAsked(audible));
   }
@@ -139,6 +143,21 @@ export class TurnTaking {
   final(words: RecognizedWords, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#turn.final(words);
+  }
+
+  /** The recogniser takes the turn for over, with the words so far, and may change its mind. */
+  probablyEnded(nowMs: number): void {
+    this.#nowMs = nowMs;
+    if (!this.#turn.open || this.#turn.isIncomplete) return;
+    // Words beside the agent's own may be a backchannel.
+    if (this.#playout.current(nowMs) !== undefined) return;
+    const { text, confidence } = this.#turn.words;
+    if (this.#earlyEnd.report(text)) this.#onEvent({ type: 'early-end', text, confidence });
+  }
+
+  /** The turn goes on. */
+  resumed(): void {
+    if (this.#earlyEnd.withdraw()) this.#onEvent({ type: 'turn-resumed' });
   }
 
   /** The recogniser sees the end of the turn whose final words it has sent. */
@@ -228,6 +247,13 @@ export class TurnTaking {
     else if (voice.state === 'silent') this.#interrupt.voice(voice, this.#nowMs, 0);
   }
 
+  #ended(turn: SpokenTurn): void {
+    this.#judge(turn);
+    // Without a turn of these words, nothing answers them.
+    this.resumed();
+    this.#earlyEnd.reset();
+  }
+
   #judge(turn: SpokenTurn): void {
     const audible = this.#audible();
     if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
@@ -258,6 +284,8 @@ export class TurnTaking {
    *  or has spoken to it, gets an answer. */
   #nothing(turn: SpokenTurn): void {
     const { pending } = this.#interrupt;
+    this.resumed();
+    this.#earlyEnd.reset();
     this.#interrupt.dismiss();
     this.#letBegin();
     const isSpeech = this.#stoppedByVoice || turn.endMs - turn.startMs >= UNRECOGNIZED_MS_MIN;
@@ -274,6 +302,7 @@ export class TurnTaking {
     const finalAt = this.#startAt + finalMs;
     const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
     this.#stoppedByVoice = false;
+    this.#earlyEnd.withdraw();
     this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
   }
 

@@ -49,6 +49,8 @@ class AssemblyAi implements SessionHandler {
   #order = 0;
   #words: HeardWord[] = [];
   #hasBegun = false;
+  /** Half of the silence that ends a turn has passed. */
+  #isSure = false;
 
   constructor(session: SttSession) {
     this.#session = session;
@@ -75,6 +77,10 @@ class AssemblyAi implements SessionHandler {
     if (audioMs > elapsedMs * SPEED_MAX + AHEAD_MS) this.#session.violates('too fast', 4029);
     this.#words.push(...words);
     if (words.length > 0) {
+      this.#isSure = false;
+      this.#session.send(this.#message({ end_of_turn: false, turn_is_formatted: false }));
+    } else if (this.#words.length > 0 && !this.#isSure && finder.silenceMs >= END_MS / 2) {
+      this.#isSure = true;
       this.#session.send(this.#message({ end_of_turn: false, turn_is_formatted: false }));
     } else if (this.#words.length > 0 && finder.silenceMs >= END_MS) {
       this.#end(false);
@@ -130,6 +136,7 @@ class AssemblyAi implements SessionHandler {
     const second = this.#message({ end_of_turn: true, turn_is_formatted: true });
     const empty = { ...second, transcript: '', words: [] };
     this.#words = [];
+    this.#isSure = false;
     this.#order += 1;
     if (isForced) this.#session.sendFinal(first, empty);
     else this.#session.send(first);
@@ -142,7 +149,7 @@ class AssemblyAi implements SessionHandler {
       type: 'Turn',
       turn_order: this.#order,
       transcript: flags.turn_is_formatted ? `${text}.` : text,
-      end_of_turn_confidence: 0.9,
+      end_of_turn_confidence: flags.end_of_turn ? 0.9 : this.#isSure ? 0.5 : 0.1,
       words: this.#words.map(({ word, startMs, endMs }) => ({
         text: word,
         start: startMs,

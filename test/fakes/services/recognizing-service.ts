@@ -34,6 +34,8 @@ export interface RecognizingOptions {
   fixedAfterWords?: number;
   /** Ends turns itself after so much silence. */
   endsAfterMs?: number;
+  /** Reports the probable end of a turn after so much silence. */
+  eagerAfterMs?: number;
   finalMs?: number;
   /** It has no room, as the embedded one says it. */
   refuses?: boolean;
@@ -87,6 +89,7 @@ class Session implements Recognizer {
   readonly #listener: RecognizerListener;
   #words: HeardWord[] = [];
   #hasFailed = false;
+  #isEager = false;
   /** Answers on their way: until they are there, nothing is sent unasked. */
   #due = 0;
 
@@ -112,7 +115,9 @@ class Session implements Recognizer {
     const words = this.finder.push(ulawOf(frame));
     this.#words.push(...words);
     if (words.length > 0) this.#heard();
-    const { endsAfterMs } = this.#options;
+    const { endsAfterMs, eagerAfterMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (words.length > 0 && this.#isEager) this.#probably('resumed');
+    if (!this.#isEager && this.finder.silenceMs >= eagerAfterMs) this.#probably('eager-end');
     if (endsAfterMs !== undefined && this.finder.silenceMs >= endsAfterMs) this.#endTurn();
     const { failAtMs } = this.#faults;
     if (failAtMs !== undefined && this.finder.positionMs >= failAtMs) this.#fail();
@@ -174,8 +179,16 @@ class Session implements Recognizer {
     this.#report(() => this.#listener.onFinal(said(words)));
   }
 
+  #probably(turn: 'eager-end' | 'resumed'): void {
+    if (this.#words.length === 0) return;
+    this.#isEager = turn === 'eager-end';
+    const words = said(this.#words);
+    this.#report(() => this.#listener.onTurn?.(turn, words));
+  }
+
   #endTurn(): void {
     if (this.#words.length === 0 || this.#due > 0) return;
+    this.#isEager = false;
     const words = said(this.#words.splice(0));
     this.#report(() => {
       this.#listener.onFinal(words);

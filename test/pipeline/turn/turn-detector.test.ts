@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { type SpokenTurn, TurnDetector } from '../../../src/pipeline/turn/turn-detector.ts';
+import type { TurnJudge } from '../../../src/pipeline/turn/turn-judge.ts';
 
 const CLOSED: ExpectedInput = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
 const FOUR_DIGITS: ExpectedInput = {
@@ -23,7 +24,12 @@ class Bench {
   readonly turn: TurnDetector;
 
   constructor(
-    how: { interimWords?: boolean; expectation?: ExpectedInput; ownTurns?: 'ends' } = {},
+    how: {
+      interimWords?: boolean;
+      expectation?: ExpectedInput;
+      ownTurns?: 'ends';
+      judge?: TurnJudge;
+    } = {},
   ) {
     this.turn = new TurnDetector({
       recognizer: {
@@ -32,6 +38,7 @@ class Bench {
         ownTurns: how.ownTurns ?? 'none',
       },
       turnMaxMs: 5_000,
+      ...(how.judge !== undefined && { judge: how.judge }),
       listener: {
         onBegin: () => this.begins++,
         onPause: () => this.pauses++,
@@ -353,5 +360,37 @@ describe('pauses', () => {
     bench.run(300);
     bench.speak(400, 'i would like to cancel');
     expect([bench.begins, bench.pauses, bench.resumes]).toEqual([1, 2, 1]);
+  });
+});
+
+describe('the judge of a turn', () => {
+  it('decides when the caller has finished, and may change its mind within a pause', () => {
+    const considered: string[] = [];
+    const judge = {
+      silenceNeededMs: 3_000,
+      isIncomplete: false,
+      consider: ({ text }: { text: string }) => considered.push(text),
+    };
+    const bench = new Bench({ judge });
+    bench.speak(400, 'i would like to cancel');
+    bench.run(1_000);
+    expect(bench.finalizes).toBe(0);
+    // A model that took its time.
+    judge.silenceNeededMs = 1_200;
+    expect(bench.closesAfter()).toBe(200);
+    // Not with every frame.
+    expect(considered).toEqual(['i would like to cancel']);
+  });
+
+  it('keeps a recogniser from ending a turn within a value', () => {
+    const judge = { silenceNeededMs: 1_000, isIncomplete: true, consider: () => undefined };
+    const bench = new Bench({ judge, ownTurns: 'ends' });
+    bench.speak(400);
+    bench.final('four four');
+    bench.turn.ended();
+    expect(bench.turns).toEqual([]);
+    judge.isIncomplete = false;
+    bench.turn.ended();
+    expect(bench.turns.map(({ text }) => text)).toEqual(['four four']);
   });
 });

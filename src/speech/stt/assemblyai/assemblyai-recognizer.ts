@@ -29,6 +29,7 @@ const turnMessage = z.object({
   turn_order: z.number(),
   turn_is_formatted: z.boolean().nullish(),
   end_of_turn: z.boolean().nullish(),
+  end_of_turn_confidence: z.number().nullish(),
   transcript: z.string().nullish(),
   words: z.array(word).nullish(),
   language_code: z.string().nullish(),
@@ -46,6 +47,8 @@ export interface AssemblyAiOptions {
   known: readonly string[];
   /** Whether a formatted message follows each end. */
   awaitsFormat: boolean;
+  /** From this confidence on, the end of a turn is probable. Undefined: never. */
+  eagerConfidence: number | undefined;
   kindOfClose(code: number, reason: string): FaultKind | undefined;
 }
 
@@ -128,6 +131,7 @@ export class AssemblyAiRecognizer implements Recognizer {
     const words = wordsOf(turn);
     if (turn.end_of_turn !== true) {
       this.#turns.update(order, words);
+      if (this.#isProbable(turn)) this.#turns.hint('eager-end', words);
       return;
     }
     this.#format?.cancel();
@@ -140,6 +144,11 @@ export class AssemblyAiRecognizer implements Recognizer {
     this.#format = this.#options.means.clock.after(FORMAT_MS_MAX, () => {
       this.#turns.end(order, words);
     });
+  }
+
+  #isProbable({ end_of_turn_confidence: confidence }: TurnMessage): boolean {
+    const { eagerConfidence = Number.POSITIVE_INFINITY } = this.#options;
+    return (confidence ?? 0) >= eagerConfidence;
   }
 
   #stop(): void {

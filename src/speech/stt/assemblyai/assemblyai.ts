@@ -37,7 +37,10 @@ export function createAssemblyAi(settings: AssemblyAiSettings, means: ServiceMea
   return {
     name: 'assemblyai',
     model: settings.model,
-    capabilities,
+    capabilities:
+      settings.eager_end_of_turn_confidence === undefined
+        ? capabilities
+        : { ...capabilities, ownTurns: 'eager' },
     open(expectation, listener) {
       const keyterms = (next: typeof expectation) =>
         vocabulary(settings.keyterms ?? [], next, assemblyAiSettings.keytermsMax);
@@ -51,6 +54,7 @@ export function createAssemblyAi(settings: AssemblyAiSettings, means: ServiceMea
         keyterms,
         known,
         awaitsFormat: formats && settings.format_turns === true,
+        eagerConfidence: settings.eager_end_of_turn_confidence,
         kindOfClose,
       });
     },

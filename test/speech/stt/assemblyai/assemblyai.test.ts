@@ -79,6 +79,20 @@ describe('AssemblyAI', () => {
     expect(server.violations).toEqual([]);
   });
 
+  it('reports a probable end from the confidence on that is set', async () => {
+    const { rig, server } = await connect({ settings: { eager_end_of_turn_confidence: 0.4 } });
+    await rig.says('w1 w2');
+    await rig.silence(1_500);
+    expect(rig.turns).toEqual([
+      ['started', 'w1'],
+      ['eager-end', 'w1 w2'],
+      ['ended', 'w1 w2'],
+    ]);
+    expect(rig.partials).toEqual(['w1', 'w1 w2']);
+    // It is the gateway's own setting.
+    expect(server.sessions[0]?.url.search).not.toContain('eager');
+  });
+
   it('waits for the formatted text where it is wanted, and takes it once', async () => {
     const { rig } = await connect({ settings: { format_turns: true } });
     await rig.turn('w1 w2');

@@ -1,0 +1,49 @@
+// The probable end of the caller's turn, reported by the recogniser before it is certain, so that an answer can be
+// prepared meanwhile. It ends nothing: the turn's own end confirms it, further words withdraw it.
+
+import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { isExpectedAnswer, wordsOf } from './endpointing.ts';
+
+/** In one turn. Each may cost an answer of a model, and a caller who pauses often gains nothing. */
+const REPORTS_MAX = 2;
+/** Fewer words are the begin of a sentence, unless they are expected. */
+const WORDS_MIN = 2;
+
+export class EarlyEnd {
+  #expectation: ExpectedInput = OPEN_SPEECH;
+  #words: string | undefined;
+  #reports = 0;
+
+  expect(expectation: ExpectedInput): void {
+    this.#expectation = expectation;
+  }
+
+  /** Whether the end with these words is worth a report. */
+  report(text: string): boolean {
+    const words = wordsOf(text);
+    const joined = words.join(' ');
+    if (this.#reports >= REPORTS_MAX || joined === this.#words) return false;
+    if (words.length < WORDS_MIN && !isExpectedAnswer(text, this.#expectation)) return false;
+    this.#words = joined;
+    this.#reports += 1;
+    return true;
+  }
+
+  /** Whether these words, of the same turn, are others than the reported ones. */
+  contradicts(text: string): boolean {
+    return this.#words !== undefined && wordsOf(text).join(' ') !== this.#words;
+  }
+
+  /** Returns whether there was a report. */
+  withdraw(): boolean {
+    const isReported = this.#words !== undefined;
+    this.#words = undefined;
+    return isReported;
+  }
+
+  /** The turn is over. */
+  reset(): void {
+    this.#words = undefined;
+    this.#reports = 0;
+  }
+}

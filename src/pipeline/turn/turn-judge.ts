@@ -1,0 +1,24 @@
+// The interface of what decides that the caller has finished: endpointing by silence and words today
+// (turn/endpointing.ts). One judge per call, synchronous: a judge that takes time, such as a semantic model, answers with
+// what it knows, and with another time when it knows more.
+
+import type { ExpectedInput } from '../../model/expected-input.ts';
+
+export interface CallerWords {
+  /** The words recognised so far; empty if none. */
+  text: string;
+  expectation: ExpectedInput;
+  /** Whether the recogniser gives interim words. */
+  interimWords: boolean;
+  /** Whether the held agent waits for the decision. */
+  hurried: boolean;
+}
+
+export interface TurnJudge {
+  /** The words of the turn, or the rest of `said`, before the properties are read; again only after a change. */
+  consider(said: CallerWords): void;
+  /** Milliseconds of silence that end the turn. Read with every frame of a pause. */
+  readonly silenceNeededMs: number;
+  /** Whether parts of a value are missing: then a recogniser's own end of the turn does not end it. */
+  readonly isIncomplete: boolean;
+}
