@@ -70,7 +70,7 @@ export class CallCapture {
     this.#line({
       ...{ kind: 'rest', action, tookMs: Math.round(tookMs) },
       request: {
-        ...{ method, url: this.#redaction.text(url), headers: this.#redaction.headers(headers) },
+        ...{ method, url: this.#redaction.url(url), headers: this.#redaction.headers(headers) },
         body: this.#body(body ?? '', headers['content-type'] ?? ''),
       },
       ...(response === undefined
@@ -88,7 +88,7 @@ export class CallCapture {
     this.#line({
       ...{ kind: 'webhook', isVerified, event },
       request: {
-        ...{ method, url: this.#redaction.text(url), headers: this.#redaction.headers(headers) },
+        ...{ method, url: this.#redaction.url(url), headers: this.#redaction.headers(headers) },
         body: this.#body(bodyText(rawBody), headers['content-type'] ?? ''),
       },
       reply: reply && { ...reply, body: this.#body(reply.body, '') },

@@ -2,6 +2,7 @@
 // telephone numbers, e-mail addresses, names of hosts and people. Known values go wherever they stand; others by their
 // form or by the name of their field.
 
+import { isIPv6 } from 'node:net';
 import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
 import { isObject } from '../../std/json.ts';
 import { PlaceholderNames } from './placeholder-names.ts';
@@ -35,7 +36,7 @@ const AUDIO = /^[A-Za-z0-9+/]+={0,2}$/;
 const PROOF = /signature|nonce|authorization|cookie|token|key|auth-id|jwt/i;
 /** Of the connection between two programs, or of what lies between them. */
 const OF_CONNECTION =
-  /^(host|connection|upgrade|keep-alive|te|transfer-encoding|content-length|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|cf-.*|sec-websocket-.*|traceparent|tracestate)$/i;
+  /^(host|connection|upgrade|keep-alive|te|transfer-encoding|content-length|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-envoy-.*|.*client-ip|cf-.*|sec-websocket-.*|traceparent|tracestate)$/i;
 const NUMBER_FIELD =
   /(^|[_-])(to|from|caller|called|callee|number|msisdn|phone|dnis|ani|did|destination|source|cli|callerid)([_-]?(number|id))?$|Number$|^(To|From|Caller|Called)/i;
 const TELEPHONE = /^\+?\d{7,}$/;
@@ -50,6 +51,8 @@ const URL_HOST =
   /\b((?:https?|wss?|sips?):(?:\/\/)?(?:[^\s/@"'<>?&]{0,200}@)?)([^\s/:?#"'<>&;,\\]+(?::\d+)?)/gi;
 const HOST =
   /(?<![a-z0-9_-])(?:[a-z0-9_-]+\.){1,8}(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|tech|site|online|local|internal|invalid|test|example)\b(?!\.)/gi;
+/** Candidates: `isIPv6` decides. */
+const IPV6 = /(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])/gi;
 /** Digits as people write them. */
 const DIGITS = /\d(?:[\s().-]{0,2}\d){6,}/g;
 
@@ -118,6 +121,17 @@ export class CaptureRedaction {
         PROOF.test(name) ? this.#proof(value) : this.field(name, value),
       ]),
     );
+  }
+
+  /** An address, with the parameters of its query as fields. */
+  url(given: string): string {
+    const [base = '', ...rest] = given.split('?');
+    if (rest.length === 0) return this.text(base);
+    const parameters = [...new URLSearchParams(rest.join('?'))].map(([name, value]) => {
+      const redacted = encodeURIComponent(String(this.field(name, value)));
+      return `${encodeURIComponent(this.text(name))}=${redacted}`;
+    });
+    return `${this.text(base)}?${parameters.join('&')}`;
   }
 
   /** A value under its name. */
@@ -209,6 +223,7 @@ export class CaptureRedaction {
 
   #withoutHosts(given: string): string {
     const text = given
+      .replace(IPV6, (address) => (isIPv6(address) ? this.#names.address(address) : address))
       .replace(MAILBOX, (mailbox) =>
         mailbox.endsWith('@redacted.invalid') ? mailbox : this.#names.mailbox(mailbox),
       )
@@ -232,7 +247,7 @@ export class CaptureRedaction {
   #withoutNumbers(given: string): string {
     const text = given.replace(DIGITS, (run) => this.#knownNumbersIn(run));
     return text.replace(
-      /(\+|%2B)(\d(?:[\s().-]{0,2}\d){6,})/gi,
+      /(\+|%2B|tel:)(\d(?:[\s().-]{0,2}\d){6,})/gi,
       (_, plus: string, digits: string) => {
         return plus + this.#placeholderOf(digits.replace(/\D/g, ''));
       },

@@ -53,6 +53,9 @@ describe('a capture', () => {
     ['a mailbox', 'jane.doe@mail.example.org'],
     ['a host in free text', 'pbx.customer.co.uk'],
     ['an address', '203.0.113.77'],
+    ['an IPv6 address', '2a02:8108:1::7'],
+    ['an IPv6 address in full', '2a02:8108:1:2:3:4:5:7'],
+    ['a number of a tel address', 'tel:4915112345678'],
     ['the id of a call', 'CA0123456789abcdef0123456789abcdef'],
     ['a UUID', '63f61863-4a51-4f6b-86e1-46edebcf9356'],
   ])('has not %s', (_what, secret = '') => {
@@ -73,6 +76,31 @@ describe('a capture', () => {
     });
     expect(redacted.text('sip:x@a.customer.io')).toBe(redacted.text('sip:x@a.customer.io'));
     expect(redacted.text(number)).toBe(number);
+  });
+
+  it('has the parameters of a query as fields, and reads as an address still', () => {
+    const redacted = redaction();
+    const given =
+      'https://voice.acme-gateway.net/a/b?to=4915112345678&token=abc&caller_name=JANE+DOE';
+    const url = new URL(
+      redacted.url(`${given}&status=in-progress&at=2026-11-23T12%3A49%3A33.074Z`),
+    );
+    expect([url.host, url.pathname]).toEqual(['gateway.invalid', '/a/b']);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      ...{ to: expect.stringMatching(/^15550\d{6}$/), token: 'id-1', caller_name: 'redacted' },
+      ...{ status: 'in-progress', at: '2026-11-23T12:49:33.074Z' },
+    });
+    expect(redacted.url('https://voice.acme-gateway.net/a')).toBe('https://gateway.invalid/a');
+  });
+
+  it('has no header with the address of a client behind a proxy', () => {
+    const headers = {
+      'true-client-ip': 'a',
+      'x-original-url': 'b',
+      'x-envoy-peer': 'c',
+      kept: 'd',
+    };
+    expect(redaction().headers(headers)).toEqual({ kept: 'd' });
   });
 
   it('has no proof in headers, and no name of a person or place', () => {
@@ -153,6 +181,7 @@ describe('a capture', () => {
     ['like SIP addresses', 'sip:'],
     ['like numbers', '+1 5 '],
     ['like digits', '55 '],
+    ['like IPv6 addresses', 'a::'],
   ])('takes a moment for a long text %s', (_what, part) => {
     const redacted = redaction();
     expect(cpuMs(() => redacted.text(part.repeat(120_000 / part.length)))).toBeLessThan(1_000);
