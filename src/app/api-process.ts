@@ -100,6 +100,7 @@ export async function startApiProcess(
   await workers.untilCount(config.workers, REPORTS_MS_MAX);
   if (handle === undefined) await api.listen({ host: config.host, port: config.port });
   else await listenOn(api.server, handle);
+  jobs.answerLeftCalls((runId) => callService.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
 

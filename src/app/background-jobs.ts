@@ -54,6 +54,11 @@ export class BackgroundJobs {
     this.#afterCalls.start();
   }
 
+  /** Media can come from now on: calls of earlier processes that still ring are answered. */
+  answerLeftCalls(answerAgain: (runId: string) => Promise<boolean>): void {
+    this.#recovery.serve(answerAgain);
+  }
+
   /** A process of this gateway has died, and another has its name: the dead one's runs have no owner. */
   recoverNow(): void {
     this.#recovery.wake();

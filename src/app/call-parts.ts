@@ -29,6 +29,7 @@ import { DigitRequests } from '../call/control/send-digits.ts';
 import type { CredentialHeaders, GuardedHttp } from '../call/http/guarded-http.ts';
 import { InboundRuns } from '../call/inbound/inbound-run.ts';
 import { InboundWebhooks } from '../call/inbound/inbound-webhook.ts';
+import { LeftAnswers } from '../call/inbound/left-answers.ts';
 import type { EventLog } from '../call/log/event-log.ts';
 import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
@@ -126,7 +127,10 @@ export function createCallControl(parts: CallParts): CallControl {
       hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
       digits: new DigitRequests({ store, registry, hangUps, clock }),
     },
-    inbound: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+    inbound: {
+      webhooks: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+      leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
+    },
     services: { campaignCalls, textChats, pbxLines },
     remaining: new RemainingCalls({ connect, events, log }),
   });
@@ -166,10 +170,11 @@ function connectServices(parts: CallParts): ConnectServices {
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
   const preparation = new CallPreparation({
-    ...{ planner, registry, unconnected, tokens, actions, publicUrl },
+    ...{ planner, registry, unconnected, tokens, actions, clock, publicUrl },
   });
   const providerEvents = new ProviderEvents({
-    ...{ store, providers, events, registry, unconnected, clock, log },
+    ...{ store, providers, events, registry, clock, log },
+    unanswered: { preparation, unconnected },
     proof: { verifier, confirmation },
   });
   const transferResults = new TransferResults({

@@ -50,6 +50,7 @@ export async function startCallWorker(
       start: (wanted) => control.start(wanted),
       startTest: (wanted) => control.startTest(wanted),
       inbound: (...of) => control.inbound(...of),
+      answerAgain: (runId) => control.answerAgain(runId),
       answer: (...of) => control.answer(...of),
       event: (...of) => control.event(...of),
       accountEvent: (...of) => control.accountEvent(...of),

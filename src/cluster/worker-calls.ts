@@ -62,7 +62,7 @@ const claimedDial = z.object({
   campaignId: z.string(),
   ratePerSecond: z.number().positive(),
 });
-const fateWanted = z.object({ runId: z.string() });
+const runWanted = z.object({ runId: z.string() });
 const examination = z.object({
   provider: providerName,
   organizationId: z.string(),
@@ -120,6 +120,7 @@ export interface CallWorker
   readonly takesCalls: boolean;
   readonly stt: string | null;
   readonly applications: readonly string[];
+  answerAgain(runId: string): Promise<boolean>;
   place(dial: ClaimedDial): Promise<Placed>;
   outcomeAfterCrash(runId: string): Promise<Fate>;
   examine(examination: PbxExamination): Promise<Finding[]>;
@@ -138,6 +139,7 @@ export function serveWorkerCalls(
     const { request, workflowId } = inbound.parse(body);
     return worker.inbound(request, workflowId);
   });
+  link.onRequest('answer-again', (body) => worker.answerAgain(runWanted.parse(body).runId));
   link.onRequest('answer', (body) => {
     const { name, runId, request } = ofRun.parse(body);
     return worker.answer(name, runId, request);
@@ -155,7 +157,7 @@ export function serveWorkerCalls(
     await worker.hangUp(hangUp.parse(body));
   });
   link.onRequest('place', (body) => worker.place(claimedDial.parse(body)));
-  link.onRequest('fate', (body) => worker.outcomeAfterCrash(fateWanted.parse(body).runId));
+  link.onRequest('fate', (body) => worker.outcomeAfterCrash(runWanted.parse(body).runId));
   link.onRequest('examine', (body) => worker.examine(examination.parse(body)));
   link.onNotification('pbx-wake', () => worker.wakePbxs());
   return reportLoad(link, worker, clock);

@@ -1,7 +1,7 @@
 // The API process's directory of call workers: which are running, how many calls each has, where PBX applications
 // are; and requests to them. A worker without a recent report gets no new call.
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { nodeOfProcess, PBX_WORKER, workerGone } from './ipc-message.ts';
@@ -18,6 +18,8 @@ import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
 /** Providers wait ten to fifteen seconds for the answer to a webhook; a plan takes tenths of a second. */
 const ASK_MS_MAX = 4_000;
+/** A look-up at the provider, a plan, and the wait for the command. */
+const ANSWER_AGAIN_MS_MAX = 8_000;
 /** A hang-up at the provider, and the storing of the outcome. */
 const HANG_UP_MS_MAX = 8_000;
 /** The provider sends the digits; its own limit is shorter. */
@@ -166,6 +168,8 @@ export class WorkerDirectory implements WorkerPool {
       start: async (wanted) => startedCall.parse(await ask('start', wanted, DIAL_MS_MAX)),
       startTest: async (wanted) => startedCall.parse(await ask('start-test', wanted, DIAL_MS_MAX)),
       inbound: (request, workflowId) => webhook('inbound', { request, workflowId }),
+      answerAgain: async (runId) =>
+        z.boolean().parse(await ask('answer-again', { runId }, ANSWER_AGAIN_MS_MAX)),
       answer: (name, runId, request) => webhook('answer', { name, runId, request }),
       event: (name, runId, request) => webhook('event', { name, runId, request }),
       accountEvent: (name, request) => webhook('account-event', { name, request }),

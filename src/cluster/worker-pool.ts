@@ -21,6 +21,8 @@ export interface PooledWorker {
   start(request: StartCall): Promise<StartedCall>;
   startTest(request: TestCall): Promise<StartedCall>;
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
+  /** False: the run is to be closed. */
+  answerAgain(runId: string): Promise<boolean>;
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply>;

@@ -108,6 +108,12 @@ export class WorkerRouter implements CallService {
     return reply ?? refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
   }
 
+  /** By one worker alone, which may have the call although its reply is lost. Throws WORKER_GONE, TIMED_OUT,
+   *  QUEUE_FULL. */
+  async answerAgain(runId: string): Promise<boolean> {
+    return (await this.#anyWorker()).answerAgain(runId);
+  }
+
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const holder = await this.#holder(runId);
     const reply = await this.#byOneOf(

@@ -53,6 +53,7 @@ function fakeWorker(number: number): FakeWorker {
     wakePbxs: () => undefined,
     inbound: async ({ rawBody, form }, workflowId) =>
       reply([rawBody.toString(), form['CallSid'], workflowId]),
+    answerAgain: async (runId) => runId === '9',
     answer: async (name, runId) => reply([name, runId]),
     event: () => Promise.reject(new GatewayError('WEBHOOK_SIGNATURE')),
     accountEvent: async (name, { rawBody }) => reply([name, rawBody.toString()]),

@@ -68,6 +68,7 @@ function withWorkers(harness: CallHarness) {
         }),
       startTest: (request) => ask('startTest', () => own.startTest(request)),
       inbound: (...from) => ask('inbound', () => own.inbound(...from)),
+      answerAgain: (runId) => ask('answerAgain', () => own.answerAgain(runId)),
       answer: (...from) => ask('answer', () => own.answer(...from)),
       event: (...from) => ask('event', () => own.event(...from)),
       accountEvent: (...from) => ask('accountEvent', () => own.accountEvent(...from)),

@@ -1,9 +1,10 @@
 // A gateway from the build for one test file, with a folder and a port of its own and without the machine's speech
 // services; also with a simulated Twilio and the demo's agents. It can be killed and started again.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { freePort } from '../fakes/free-port.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
@@ -11,6 +12,12 @@ import { ApiClient } from './api-client.ts';
 import { Gateway, type GatewayOptions } from './gateway.ts';
 import { OWN_NUMBER } from './scenario.ts';
 import { type Agents, setUp } from './two-calls.ts';
+
+const served = z.object({
+  msg: z.literal('a worker serves'),
+  worker: z.string(),
+  pid: z.number(),
+});
 
 export class GatewayRig {
   readonly folder: string;
@@ -41,10 +48,21 @@ export class GatewayRig {
     return new ApiClient(this.gateway.url, await this.gateway.firstKey());
   }
 
-  /** After a kill, on the same folder and port. */
-  async startAgain(): Promise<void> {
+  /** After a kill, on the same folder and port; `env` beside that of before. */
+  async startAgain(env: Record<string, string> = {}): Promise<void> {
     if (this.#options === undefined) throw new Error('the gateway has not been started');
-    this.#gateway = await Gateway.start(this.#options);
+    const options = { ...this.#options, env: { ...this.#options.env, ...env } };
+    this.#gateway = await Gateway.start(options);
+  }
+
+  /** The process of a worker, the newest by the gateway's log; 0 if none has served yet. */
+  pidOf(worker: string): number {
+    const lines = readFileSync(this.logFile, 'utf8').split('\n');
+    const pids = lines.flatMap((line) => {
+      const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
+      return parsed.success && parsed.data.worker === worker ? [parsed.data.pid] : [];
+    });
+    return pids.at(-1) ?? 0;
   }
 
   kill(): Promise<void> {

@@ -1,9 +1,7 @@
 // How long calls were of which the gateway did not see the end: its worker is killed, all of it is killed and
 // started again later, or is suspended while callers leave.
 
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { z } from 'zod';
 import { readWav } from '../../src/audio/wav.ts';
 import { type ApiClient, download, type RunDetail } from '../demo/api-client.ts';
 import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
@@ -23,8 +21,6 @@ const WAY_S_MAX = 0.7;
 /** The supervisor kills a worker that is suspended for longer than 15 s. */
 const STILL_MS = 8_000;
 
-const served = z.object({ msg: z.literal('a worker serves'), worker: z.string(), pid: z.number() });
-
 let twilio: FakeTwilio;
 let api: ApiClient;
 let agents: Agents;
@@ -41,7 +37,7 @@ afterAll(async () => {
 
 it('calls whose worker is killed were as long as until then', async () => {
   const calls = await talk(2);
-  process.kill(workerPid(), 'SIGKILL');
+  process.kill(rig.pidOf('1'), 'SIGKILL');
   const lengths = calls.map(lengthOf);
   for (const [nth, call] of calls.entries()) {
     expectLength(await ended(call), lengths[nth], LOST_S_MAX);
@@ -61,12 +57,12 @@ it('calls of a gateway that is killed and started again later were as long as un
 
 it('callers who leave while the gateway is suspended count until then', async () => {
   const calls = await talk(2);
-  process.kill(workerPid(), 'SIGSTOP');
+  process.kill(rig.pidOf('1'), 'SIGSTOP');
   await pause(500);
   for (const { call } of calls) call.hangUp();
   const lengths = calls.map(lengthOf);
   await pause(STILL_MS);
-  process.kill(workerPid(), 'SIGCONT');
+  process.kill(rig.pidOf('1'), 'SIGCONT');
   for (const [nth, call] of calls.entries()) {
     const run = await ended(call);
     expect(run.disposition).toBe('user_hangup');
@@ -121,18 +117,8 @@ function expectLength(run: RunDetail, length: Length | undefined, lostS: number)
 }
 
 async function answers(): Promise<boolean> {
-  const pid = workerPid();
+  const pid = rig.pidOf('1');
   return pid > 0 && (await fetch(`${rig.gateway.url}/api/v1/health`)).ok;
-}
-
-/** Of the one call worker, by the gateway's log. */
-function workerPid(): number {
-  const lines = readFileSync(rig.logFile, 'utf8').split('\n');
-  const pids = lines.flatMap((line) => {
-    const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
-    return parsed.success && parsed.data.worker === '1' ? [parsed.data.pid] : [];
-  });
-  return pids.at(-1) ?? 0;
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,10 +1,8 @@
 // A gateway of an API process and two call workers on the embedded database: calls on both, and each process killed
 // in turn. What a killed process does not hold goes on as if nothing had happened.
 
-import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { z } from 'zod';
 import type { ApiClient } from '../demo/api-client.ts';
 import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
 import { holdCall } from '../demo/person.ts';
@@ -17,12 +15,6 @@ const rig = new GatewayRig('workers');
 const POLL = { timeout: 60_000, interval: 200 };
 /** A dead process is looked for every half minute without that. */
 const SOON = { timeout: 20_000, interval: 200 };
-
-const served = z.object({
-  msg: z.literal('a worker serves'),
-  worker: z.string(),
-  pid: z.number(),
-});
 
 let twilio: FakeTwilio;
 let api: ApiClient;
@@ -52,7 +44,7 @@ it('shares calls out, and outlives each of its workers', async () => {
   const [onFirst, onSecond] = isFirstOnTwo ? [second, first] : [first, second];
 
   // A worker dies: its call is closed, the other one goes on to its end.
-  const killed = pidOf('2');
+  const killed = rig.pidOf('2');
   process.kill(killed, 'SIGKILL');
   await untilServing(['2'], killed);
   await expect.poll(() => onSecond.call.status, POLL).toBe('completed');
@@ -70,7 +62,7 @@ it('shares calls out, and outlives each of its workers', async () => {
   const third = await begin();
   expect(Object.values(await callsOn()).reduce((all, calls) => all + calls, 0)).toBe(1);
   const before = await gapSeconds();
-  const api = pidOf('api');
+  const api = rig.pidOf('api');
   process.kill(api, 'SIGKILL');
   const { answers, heardSpeech, awayS } = await duringRestart(third.call);
   expect(heardSpeech).toBe(true);
@@ -98,7 +90,7 @@ it('answers an upgrade of an unknown path', async () => {
 });
 
 it('kills a worker that is suspended, and stops as a whole', async () => {
-  const still = pidOf('2');
+  const still = rig.pidOf('2');
   process.kill(still, 'SIGSTOP');
   await untilServing(['2'], still);
   const metrics = await (await fetch(`${rig.gateway.url}/metrics`)).text();
@@ -175,18 +167,8 @@ async function callsOn(): Promise<Record<string, number>> {
   return Object.fromEntries([...all].map(([, worker, calls]) => [worker, Number(calls)]));
 }
 
-/** By the gateway's log, the newest. */
-function pidOf(worker: string): number {
-  const lines = readFileSync(rig.logFile, 'utf8').split('\n');
-  const all = lines.flatMap((line) => {
-    const parsed = served.safeParse(line.startsWith('{') ? JSON.parse(line) : undefined);
-    return parsed.success && parsed.data.worker === worker ? [parsed.data.pid] : [];
-  });
-  return all.at(-1) ?? 0;
-}
-
 /** As other processes than `before`. */
 async function untilServing(workers: readonly string[], before: number): Promise<void> {
-  const isNew = (worker: string): boolean => ![0, before].includes(pidOf(worker));
+  const isNew = (worker: string): boolean => ![0, before].includes(rig.pidOf(worker));
   await vi.waitFor(() => expect(workers.every(isNew)).toBe(true), POLL);
 }

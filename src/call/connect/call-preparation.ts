@@ -2,7 +2,12 @@
 // single-use token into the media URL. A call whose media never come is closed.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
+import type {
+  AnswerRequest,
+  HostedProvider,
+  WebhookReply,
+} from '../../telephony/provider/provider.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
@@ -14,44 +19,77 @@ import type { CallRegistry } from './call-registry.ts';
 /** A provider opens the socket within a few seconds of our answer, or not at all. */
 export const TOKEN_MS = 60_000;
 
+/** From the command that answers a call to its media: a provider takes a second or two. Without media for longer, an
+ *  equal command was carried out before, and its media came to a process that is gone. */
+const MEDIA_MS_MAX = 4_000;
+
+type HostedCall = PlannedCall & { provider: HostedProvider };
+
 export interface CallPreparationDeps {
   planner: CallPlanner;
   registry: CallRegistry;
   unconnected: UnconnectedCalls;
   tokens: MediaTokenStore;
   actions: CallActions;
+  clock: Clock;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
 }
 
 export class CallPreparation {
   readonly #deps: CallPreparationDeps;
+  /** By run: calls whose command may be a repetition. At most as many as the registry has. */
+  readonly #repeated = new Map<string, { timer: Timer; openMedia: () => void }>();
 
   constructor(deps: CallPreparationDeps) {
     this.#deps = deps;
   }
 
   /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
-  async answer(
-    call: PlannedCall & { provider: HostedProvider },
-    callId: string,
-  ): Promise<WebhookReply> {
+  async answer(call: HostedCall, callId: string): Promise<WebhookReply> {
     const { tokens, publicUrl, actions, registry, unconnected } = this.#deps;
     const { provider } = call;
     const { run } = await this.prepare(call);
     // A command that reaches the provider twice is carried out once, with the URL of the first.
     const isCommand = provider.capabilities.answerStyle === 'command';
     const token = isCommand ? tokens.reissue(run.id, TOKEN_MS) : tokens.issue(run.id, TOKEN_MS);
-    const action = provider.webhook.answer({
+    const request = {
       runId: run.id,
       callId,
-      direction: run.callType,
+      isAnswered: run.callType === 'outbound',
       mediaUrl: mediaUrl(publicUrl, run, token),
       ...callbackUrls(publicUrl, provider, run.id),
-    });
+    };
+    if (isCommand && !request.isAnswered && call.fresh === undefined) this.#watch(call, request);
+    const action = provider.webhook.answer(request);
     return actions.perform(action, call.configuration.credentials, async (error) => {
       if (!registry.connected(run.id)) await unconnected.fail(call, error);
     });
+  }
+
+  /** Asks for media of a call that may have been answered for a process that is gone. False: it is not such a call, or
+   *  was asked already. */
+  openMedia(runId: string): boolean {
+    const repeated = this.#repeated.get(runId);
+    if (repeated === undefined) return false;
+    repeated.timer.cancel();
+    this.#repeated.delete(runId);
+    if (!this.#deps.registry.isPrepared(runId)) return false;
+    repeated.openMedia();
+    return true;
+  }
+
+  #watch({ provider, configuration }: HostedCall, request: AnswerRequest): void {
+    const { actions, clock } = this.#deps;
+    const { runId } = request;
+    this.#repeated.get(runId)?.timer.cancel();
+    const openMedia = (): void => {
+      const action = provider.webhook.answer({ ...request, isAnswered: true });
+      // If it fails, as for a call that rings still, the media watchdog ends the call.
+      void actions.perform(action, configuration.credentials);
+    };
+    const timer = clock.after(MEDIA_MS_MAX, () => this.openMedia(runId));
+    this.#repeated.set(runId, { timer, openMedia });
   }
 
   /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is

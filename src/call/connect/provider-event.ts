@@ -32,6 +32,7 @@ import type { EventLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
 import { hangsUpOnMachines } from '../setup/answering-machine.ts';
 import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
+import type { CallPreparation } from './call-preparation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
@@ -46,7 +47,8 @@ export interface ProviderEventsDeps {
   /** What shows that a webhook is true: its signature, or the provider's own answer. */
   proof: { verifier: WebhookVerifier; confirmation: CallConfirmation };
   registry: CallRegistry;
-  unconnected: UnconnectedCalls;
+  /** Of calls without media. */
+  unanswered: { preparation: Pick<CallPreparation, 'openMedia'>; unconnected: UnconnectedCalls };
   clock: Clock;
   log: Log;
 }
@@ -270,7 +272,10 @@ export class ProviderEvents {
     }
     if (!this.#deps.registry.connected(id)) {
       if (await this.#talksElsewhere(call.run)) return; // That process detects it by its media.
-      await this.#deps.unconnected.end(call, { reason: unconnectedReason(status), by: 'provider' });
+      await this.#deps.unanswered.unconnected.end(call, {
+        reason: unconnectedReason(status),
+        by: 'provider',
+      });
       return;
     }
     this.#deps.clock.after(MEDIA_CLOSES_MS, () => {
@@ -289,7 +294,7 @@ export class ProviderEvents {
     event: Extract<ProviderEvent, { kind: 'media-failed' }>,
   ): Promise<void> {
     const { run, provider } = call;
-    const { store, registry, unconnected, clock } = this.#deps;
+    const { store, registry, unanswered, clock } = this.#deps;
     await store.runs.appendCallback(run.id, event.dedupeKey, {
       status: 'media-failed',
       timestamp: stamp(clock.now()),
@@ -298,9 +303,15 @@ export class ProviderEvents {
     });
     const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
     if (!isOurs || run.state !== 'initialized' || registry.connected(run.id)) return;
+    // They came to a process that is gone. The one that goes on with the call asks for media again.
+    const isLeft = run.callType === 'inbound' && !registry.has(run.id);
+    if (isLeft || unanswered.preparation.openMedia(run.id)) return;
     const facts = { provider: provider.name, action: 'open-media', reason: event.reason };
     const fault = new GatewayError('PROVIDER_REFUSED', facts);
-    await unconnected.fail({ ...call, run: { ...run, providerCallId: event.callId } }, fault);
+    await unanswered.unconnected.fail(
+      { ...call, run: { ...run, providerCallId: event.callId } },
+      fault,
+    );
   }
 
   async #takeAnsweredBy(

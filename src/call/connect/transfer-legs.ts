@@ -100,7 +100,7 @@ class Leg implements FollowedTransfer {
     const token = isCommand ? tokens.reissue(this.id, TOKEN_MS) : tokens.issue(this.id, TOKEN_MS);
     const { resultUrl } = transferUrls(publicUrl, provider, this.id);
     const action = provider.webhook.answer({
-      ...{ runId: this.id, callId, direction: 'outbound' },
+      ...{ runId: this.id, callId, isAnswered: true },
       mediaUrl: mediaUrl(publicUrl, { ...run, id: this.id }, token),
       ...{ statusUrl: resultUrl, answeredByUrl: resultUrl },
     });

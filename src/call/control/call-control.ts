@@ -12,6 +12,7 @@ import type { CallService, StartCall, StartedCall, TestCall } from '../call-serv
 import type { TextChats } from '../chat/text-chat.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { InboundWebhooks } from '../inbound/inbound-webhook.ts';
+import type { LeftAnswers } from '../inbound/left-answers.ts';
 import type { CampaignCalls } from '../outbound/campaign-calls.ts';
 import type { IdempotentStarts } from '../outbound/idempotent-starts.ts';
 import type { PbxConnections } from '../pbx/pbx-connections.ts';
@@ -28,7 +29,7 @@ export interface CallControlDeps {
   connect: ConnectServices;
   /** Requests of clients. */
   clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitRequests };
-  inbound: InboundWebhooks;
+  inbound: { webhooks: InboundWebhooks; leftAnswers: LeftAnswers };
   /** Background jobs and other parts. */
   services: { campaignCalls: CampaignCalls; textChats: TextChats; pbxLines: PbxConnections };
   remaining: RemainingCalls;
@@ -87,8 +88,16 @@ export class CallControl implements CallService {
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const { intake, inbound } = this.#deps;
     const refusal = intake.refusal();
-    if (refusal !== undefined) return inbound.refuse(request, refusal);
-    return intake.counted(() => inbound.answer(request, workflowId));
+    if (refusal !== undefined) return inbound.webhooks.refuse(request, refusal);
+    return intake.counted(() => inbound.webhooks.answer(request, workflowId));
+  }
+
+  /** Goes on with an inbound call whose process was killed before the call was answered. False: the run is to be
+   *  closed. */
+  async answerAgain(runId: string): Promise<boolean> {
+    const { intake, inbound } = this.#deps;
+    if (intake.refusal() !== undefined) return false;
+    return intake.counted(() => inbound.leftAnswers.answerAgain(runId));
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {

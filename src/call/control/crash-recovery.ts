@@ -1,5 +1,6 @@
 // Crash recovery: runs that a killed process left open and that no process runs any more are found at the start
-// and every half minute. Each is closed with what was stored, and its call is hung up at the provider.
+// and every half minute. Each is closed with what was stored, and its call is hung up at the provider; but a call that
+// still rings and that only a command answers is answered again (inbound/left-answers.ts).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -11,6 +12,7 @@ import type { Store } from '../../store/store.ts';
 import { cutOffOf, recordedMs, usageOf } from '../closing/cut-off-call.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { RunClosing, RunClosingDeps } from '../closing/run-closing.ts';
+import { isLeftAnswer, type ProviderNames } from '../inbound/left-answers.ts';
 import type { EventLog } from '../log/event-log.ts';
 
 /** A process counts as dead after a minute without a heartbeat; with two checks in that time no outage of the
@@ -24,6 +26,10 @@ export class CrashRecovery {
   #wasAway = false;
   /** Taken over, but not closed yet. */
   #left: Run[] = [];
+  /** Taken over, to be answered again. */
+  #unanswered: Run[] = [];
+  /** Undefined: media cannot come yet. */
+  #answerAgain: AnswerAgain | undefined;
 
   constructor(deps: RecoveryDeps) {
     this.#deps = deps;
@@ -46,6 +52,13 @@ export class CrashRecovery {
     return closed;
   }
 
+  /** Media can come from now on: calls that ring are answered by `answerAgain`, which returns false for one that is to be
+   *  closed. Called once. */
+  serve(answerAgain: AnswerAgain): void {
+    this.#answerAgain = answerAgain;
+    void this.#answerLeft();
+  }
+
   /** Checks at once: a process is known to have died. Nothing before `start` has settled. Never rejects. */
   wake(): void {
     void this.#loop.wake();
@@ -62,12 +75,50 @@ export class CrashRecovery {
       this.#wasAway = false; // Live processes write their heartbeats before the next check.
       return;
     }
-    await this.#close([...this.#left, ...(await runs.openRuns())]);
+    const taken = await runs.openRuns();
+    await this.#close([...this.#left.splice(0), ...taken]);
   }
 
-  async #close(runs: readonly Run[]): Promise<number> {
+  /** Except those that may be answered. */
+  async #close(taken: readonly Run[]): Promise<number> {
+    const of = { providers: this.#deps.providers, nowMs: this.#deps.clock.now() };
+    const unanswered = taken.filter((run) => isLeftAnswer(run, of));
+    const runs = taken.filter((run) => !unanswered.includes(run));
+    this.#unanswered.push(...unanswered);
+    void this.#answerLeft();
+    return this.#closeAll(runs);
+  }
+
+  /** Never rejects. */
+  async #answerLeft(): Promise<void> {
+    const answerAgain = this.#answerAgain;
+    if (answerAgain === undefined || this.#loop.hasStopped) return;
+    const runs = this.#unanswered.splice(0);
+    await eachOf(runs, async (run) => {
+      try {
+        if (await answerAgain(run.id)) return;
+        await this.#closeAll([run]);
+      } catch (error) {
+        this.#deps.log.warn({ err: error, runId: run.id }, 'left-over call not answered again');
+        await this.#closeOwn(run);
+      }
+    });
+  }
+
+  /** A process that has the run, and died or failed with it, leaves it to the next check. Never rejects. */
+  async #closeOwn(run: Run): Promise<void> {
+    try {
+      const owner = await this.#deps.store.runs.owner(run.id);
+      if (owner?.isOwn === true) await this.#closeAll([run]);
+    } catch (error) {
+      this.#deps.log.error({ err: error, runId: run.id }, 'owner of a run not read');
+      this.#left.push(run);
+    }
+  }
+
+  async #closeAll(runs: readonly Run[]): Promise<number> {
     const { closed, failed } = await closeOrphanedRuns(this.#deps, runs);
-    this.#left = failed;
+    this.#left.push(...failed);
     if (closed > 0) {
       this.#deps.log.warn({ runs: closed }, 'runs left open by a killed process are closed');
     }
@@ -75,14 +126,17 @@ export class CrashRecovery {
   }
 }
 
+type AnswerAgain = (runId: string) => Promise<boolean>;
+
 /** Only whether the store answers matters. */
 const ANY_RUN = '1';
 
 /** Providers take a handful of requests a second and account. */
-const HANG_UPS_MAX = 8;
+const REQUESTS_MAX = 8;
 
 /** Other nodes' runs are closed without a provider request. */
 export interface RecoveryDeps {
+  providers: ProviderNames;
   store: Pick<Store, 'runs'>;
   files: RunClosingDeps['files'];
   events: EventLog;
@@ -115,7 +169,11 @@ export async function closeOrphanedRuns(
       failed.push(run);
     }
   }
-  return { closed: runs.length - failed.length, failed, hungUp: hangUpAll(deps, lines) };
+  return {
+    closed: runs.length - failed.length,
+    failed,
+    hungUp: eachOf(lines, (run) => hangUp(deps, run)),
+  };
 }
 
 async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
@@ -137,12 +195,12 @@ async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Prom
   });
 }
 
-async function hangUpAll(deps: RecoveryDeps, runs: readonly Run[]): Promise<void> {
+async function eachOf(runs: readonly Run[], work: (run: Run) => Promise<void>): Promise<void> {
   const waiting = runs.values();
-  const work = async (): Promise<void> => {
-    for (const run of waiting) await hangUp(deps, run);
+  const next = async (): Promise<void> => {
+    for (const run of waiting) await work(run);
   };
-  await Promise.all(Array.from({ length: HANG_UPS_MAX }, work));
+  await Promise.all(Array.from({ length: REQUESTS_MAX }, next));
 }
 
 /** The call may still be up at the provider. */

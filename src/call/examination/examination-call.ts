@@ -242,7 +242,7 @@ export class ExaminationCall {
     addSecret(token, 'redacted-media-token');
     const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
     const action = provider.webhook.answer({
-      ...{ runId: id, callId, direction: 'outbound', statusUrl, answeredByUrl },
+      ...{ runId: id, callId, isAnswered: true, statusUrl, answeredByUrl },
       mediaUrl: this.#mediaUrl(token),
     });
     return actions.perform(action, credentials, async (error) => {

@@ -4,6 +4,7 @@ import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { callsStarted } from '../../metrics/metrics.ts';
 import { requireUsable } from '../../model/json-limits.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
@@ -92,11 +93,22 @@ export class InboundRuns {
       logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
     });
     const { run, isNew } = started;
-    const runLog = await this.#deps.events.open(run.id, { isNew });
-    if (runLog.events.length > 0) return started; // A repeated report; another process was first.
-    runLog.append({ type: 'call.created', direction: 'inbound', provider, from, to }, 0);
-    callsStarted.inc({ provider, direction: 'inbound' });
-    this.#deps.log.info({ runId: run.id, provider }, 'inbound call');
+    if (await this.noteCreated(run.id, { provider, from, to }, isNew)) {
+      callsStarted.inc({ provider, direction: 'inbound' });
+      this.#deps.log.info({ runId: run.id, provider }, 'inbound call');
+    }
     return started;
+  }
+
+  /** The first event of the run. False if it has been stored: a repeated report, or another process was first. */
+  async noteCreated(
+    runId: string,
+    facts: { provider: ProviderName; from: string; to: string },
+    isNew = false,
+  ): Promise<boolean> {
+    const runLog = await this.#deps.events.open(runId, { isNew });
+    if (runLog.events.length > 0) return false;
+    runLog.append({ type: 'call.created', direction: 'inbound', ...facts }, 0);
+    return true;
   }
 }

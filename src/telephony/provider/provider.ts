@@ -1,7 +1,7 @@
 // The interface of a telephony provider. Providers declare capabilities; code outside a provider's folder never
 // depends on its name.
 
-import type { CallStatus, Direction, ProviderName } from '../../model/provider.ts';
+import type { CallStatus, ProviderName } from '../../model/provider.ts';
 import type { ProviderInspection } from './inspection.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
@@ -228,7 +228,8 @@ export interface AnswerRequest {
   runId: string;
   /** The provider's id of the call. */
   callId: string;
-  direction: Direction;
+  /** Where a command connects a call, one that is answered already needs its media alone. */
+  isAnswered: boolean;
   /** Without a query. The same one for a repeated request, as long as it was not used. */
   mediaUrl: string;
   /** URL for later events of this call, where the answer can set one; else the URL of the dial or of the number holds. */

@@ -138,28 +138,22 @@ export async function connectCall(
   request: AnswerRequest,
   { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
 ): Promise<void> {
-  const { callId, runId, direction, mediaUrl, statusUrl } = request;
+  const { callId, runId, isAnswered, mediaUrl, statusUrl } = request;
   const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
-  const wanted =
-    direction === 'inbound'
-      ? command(
-          callId,
-          'answer',
-          {
-            ...settings,
-            ...SILENCE_WHEN_IDLE,
-            command_id: `answer-${runId}`,
-            webhook_url: statusUrl,
-            webhook_url_method: 'POST',
-          },
-          'answer',
-        )
-      : command(
-          callId,
-          'streaming_start',
-          { ...settings, command_id: `stream-${runId}` },
-          'answer',
-        );
+  const wanted = isAnswered
+    ? command(callId, 'streaming_start', { ...settings, command_id: `stream-${runId}` }, 'answer')
+    : command(
+        callId,
+        'answer',
+        {
+          ...settings,
+          ...SILENCE_WHEN_IDLE,
+          command_id: `answer-${runId}`,
+          webhook_url: statusUrl,
+          webhook_url_method: 'POST',
+        },
+        'answer',
+      );
   const answer = await client.send(credentials, wanted, signal);
   if (!isCallGone(answer)) dataOf(answer, wanted, z.unknown());
 }

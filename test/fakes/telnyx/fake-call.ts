@@ -92,6 +92,9 @@ export class TelnyxCall extends HostedCall {
     const streamId = `${this.#streams}-${randomUUID()}`;
     const wire = telnyxWire({ callControlId, streamId, from, to, clientState });
     const reachUrl = this.#options.webhooks.reach(url);
-    await this.connectMedia({ url, reachUrl, headers: {}, wire });
+    const how = await this.connectMedia({ url, reachUrl, headers: {}, wire });
+    if (how === 'failed' && !this.isOver) {
+      this.notify('streaming.failed', { stream_id: streamId, failure_reason: 'connection_failed' });
+    }
   }
 }

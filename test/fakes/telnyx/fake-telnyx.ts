@@ -5,7 +5,13 @@ import { createPrivateKey, randomUUID } from 'node:crypto';
 import { FakeProvider, type RestQuestion, VERDICT_AFTER_MS } from '../hosted/fake-provider.ts';
 import type { HostedFake, HostedFakeOptions } from '../hosted/hosted-fake.ts';
 import { TelnyxCall } from './fake-call.ts';
-import { type Account, answerRest, type DialBody, type RestAnswer } from './rest.ts';
+import {
+  type Account,
+  answerRest,
+  type DialBody,
+  type RestAnswer,
+  type RestRequest,
+} from './rest.ts';
 
 export interface FakeTelnyxOptions extends HostedFakeOptions {
   apiKey: string;
@@ -18,11 +24,17 @@ export interface FakeTelnyxOptions extends HostedFakeOptions {
 export interface FakeTelnyx extends HostedFake {
   readonly calls: readonly TelnyxCall[];
   readonly account: Account;
+  /** From now on commands that answer a call get no response, and are carried out by `carryOutWithheld` alone. */
+  withholdAnswers: boolean;
+  /** Commands that got no response, by their `command_id`. */
+  readonly withheld: readonly string[];
+  carryOutWithheld(): void;
+  placeInboundCall(call: { from: string; to: string }): Promise<TelnyxCall>;
 }
 
 const INBOUND_PATH = '/api/v1/telephony/inbound/run';
-/** Without a command. */
-const COMMAND_MS = 15_000;
+/** Without a command that was carried out. */
+const COMMAND_MS = 120_000;
 /** PKCS#8 of an Ed25519 key, before the seed (RFC 8410). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 
@@ -34,6 +46,8 @@ export async function startFakeTelnyx(options: FakeTelnyxOptions): Promise<FakeT
 
 class Fake extends FakeProvider<TelnyxCall> implements FakeTelnyx {
   readonly account: Account;
+  withholdAnswers = false;
+  readonly #withheld: RestRequest[] = [];
   readonly #options: FakeTelnyxOptions;
 
   constructor(options: FakeTelnyxOptions) {
@@ -59,6 +73,14 @@ class Fake extends FakeProvider<TelnyxCall> implements FakeTelnyx {
 
   get calls(): readonly TelnyxCall[] {
     return [...this.account.calls.values()];
+  }
+
+  get withheld(): readonly string[] {
+    return this.#withheld.map(({ body }) => String(Object(body)['command_id']));
+  }
+
+  carryOutWithheld(): void {
+    for (const request of this.#withheld.splice(0)) answerRest(this.account, request);
   }
 
   placeInboundCall({ from, to }: { from: string; to: string }): Promise<TelnyxCall> {
@@ -133,14 +155,18 @@ class Fake extends FakeProvider<TelnyxCall> implements FakeTelnyx {
     if (!call.isOver) call.notify('call.machine.detection.ended', { result: call.answeredBy });
   }
 
-  protected override answer({ method, url, authorization, body }: RestQuestion): RestAnswer {
+  protected override answer(question: RestQuestion): RestAnswer | Promise<never> {
+    const { method, url, authorization, body } = question;
     const [, version, ...path] = url.pathname.split('/').map(decodeURIComponent);
-    return answerRest(this.account, {
+    const request = {
       method,
       path: version === 'v2' ? path : [],
       query: url.searchParams,
       authorization,
       body: body === '' ? undefined : JSON.parse(body),
-    });
+    };
+    if (!this.withholdAnswers || path.at(-1) !== 'answer') return answerRest(this.account, request);
+    this.#withheld.push(request);
+    return new Promise(() => undefined); // Until the connection is closed.
   }
 }

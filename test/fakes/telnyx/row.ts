@@ -4,8 +4,8 @@ import { createTelnyxProvider } from '../../../src/telephony/telnyx/provider.ts'
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeTelnyx } from './fake-telnyx.ts';
 
-const API_KEY = 'KEY0189f2c4d6e8a0b2c4d6e8f0a1b2c3d4_secretpartofthekey';
-const CONNECTION_ID = '1293384261075731499';
+export const API_KEY = 'KEY0189f2c4d6e8a0b2c4d6e8f0a1b2c3d4_secretpartofthekey';
+export const CONNECTION_ID = '1293384261075731499';
 /** Seed and public key of one of the signature vectors (fixtures/wire/telnyx). */
 export const SEED_HEX = '07'.repeat(32);
 export const PUBLIC_KEY = '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=';

@@ -219,7 +219,7 @@ describe('the answer to a call', () => {
     ...{
       runId: '1',
       callId: TOKEN,
-      direction: 'inbound' as const,
+      isAnswered: false,
       statusUrl: '',
       answeredByUrl: '',
     },

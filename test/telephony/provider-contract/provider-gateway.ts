@@ -221,7 +221,8 @@ export class ProviderGateway {
     const run = direction === 'inbound' ? '2' : '1';
     const { statusUrl, answeredByUrl } = this.urls(run);
     const action = this.provider.webhook.answer({
-      ...{ runId: run, callId, direction, statusUrl, answeredByUrl },
+      ...{ runId: run, callId, statusUrl, answeredByUrl },
+      isAnswered: direction === 'outbound',
       mediaUrl: `${this.base.replace('http', 'ws')}/api/v1/telephony/ws/1/2/${run}/t`,
     });
     return this.#actions.perform(action, this.credentials);

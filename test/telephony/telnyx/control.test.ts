@@ -48,7 +48,12 @@ const asked = () => server.asked.map(({ method, path, body }) => ({ method, path
 const lastBody = (): Record<string, unknown> => JSON.parse(server.asked.at(-1)?.body ?? '{}');
 const answerOf = (direction: 'inbound' | 'outbound') =>
   webhook.answer({
-    ...{ runId: '7', callId: CALL, direction, mediaUrl: 'wss://gw.example.com/ws/1' },
+    ...{
+      runId: '7',
+      callId: CALL,
+      isAnswered: direction === 'outbound',
+      mediaUrl: 'wss://gw.example.com/ws/1',
+    },
     statusUrl: 'https://gw.example.com/events/7',
     answeredByUrl: 'https://gw.example.com/events/7',
   });

@@ -152,7 +152,7 @@ describe('a webhook of Telnyx', () => {
 
   it('is answered with nothing but success, for what is to be done is a command', () => {
     const request = {
-      ...{ runId: '1', callId: CALL, direction: 'inbound' as const, mediaUrl: 'wss://gw/x' },
+      ...{ runId: '1', callId: CALL, isAnswered: false, mediaUrl: 'wss://gw/x' },
       statusUrl: 'https://gw/s',
       answeredByUrl: 'https://gw/s',
     };
