@@ -31,6 +31,7 @@ import { InboundRuns } from '../call/inbound/inbound-run.ts';
 import { InboundWebhooks } from '../call/inbound/inbound-webhook.ts';
 import { LeftAnswers } from '../call/inbound/left-answers.ts';
 import type { EventLog } from '../call/log/event-log.ts';
+import { AccountPace } from '../call/outbound/account-pace.ts';
 import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
 import { ProviderDial } from '../call/outbound/dial.ts';
@@ -100,7 +101,13 @@ export function createCallControl(parts: CallParts): CallControl {
   const plans = campaignPlanDeps(parts);
   const dial = new ProviderDial({ ...parts, record: plans.record });
   const routes = new OutboundRoutes(parts);
-  const dialler = new RunDialler({ store, dial, connect, log });
+  const dialler = new RunDialler({
+    store,
+    dial,
+    pace: new AccountPace({ store, clock }),
+    connect,
+    log,
+  });
   const pbxLines = new PbxConnections({
     store,
     providers,

@@ -2,6 +2,7 @@
 // all organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
 // provider's refusal) may be lost at any moment. Source: contract §9.8.
 
+import { callsPerSecondOf } from '../call/outbound/account-pace.ts';
 import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
 import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import { codeOf } from '../errors/gateway-error.ts';
@@ -251,15 +252,13 @@ export class Dispatcher {
     return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
   }
 
-  #claim(
-    { campaign, configuration }: CampaignRoute,
-    { free, limit }: CallCapacity,
-  ): Promise<ClaimedAttempt[]> {
+  #claim(line: CampaignRoute, { free, limit }: CallCapacity): Promise<ClaimedAttempt[]> {
+    const { campaign, configuration } = line;
     return this.#deps.store.contacts.claim(campaign.id, {
       count: Math.min(CLAIMS_MAX, free),
       openMax: campaign.maxConcurrency ?? limit,
       ratePerSecond: campaign.ratePerSecond,
-      configuration,
+      configuration: { id: configuration.id, callsPerSecond: callsPerSecondOf(line) },
       horizonMs: HORIZON_MS,
       leaseMs: LEASE_MS,
     });

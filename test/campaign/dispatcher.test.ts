@@ -25,10 +25,13 @@ let fate: () => Promise<Fate>;
 let lineFault: GatewayError | undefined;
 let takesCalls = true;
 
+/** Its capabilities, as far as the dispatcher reads them. */
+let provider: { capabilities: { callsPerSecond?: number } };
+
 async function line(campaign: Campaign): Promise<CampaignRoute> {
   if (lineFault !== undefined) throw lineFault;
   const configuration = { id: queue.configurationId, callsPerSecond: null };
-  return { campaign, configuration } as CampaignRoute; // All that the dispatcher reads.
+  return { campaign, configuration, provider } as CampaignRoute; // All that the dispatcher reads.
 }
 
 const deps = (interruptedExtra = 0): DispatcherDeps => ({
@@ -78,6 +81,7 @@ beforeEach(async () => {
   fate = async () => 'none';
   lineFault = undefined;
   takesCalls = true;
+  provider = { capabilities: {} };
   dispatcher = new Dispatcher(deps());
 });
 afterEach(() => dispatcher.stop());
@@ -176,6 +180,20 @@ describe('a campaign', () => {
     test.clock.advance(5_000);
     await until(async () => (await campaign())?.state === 'completed');
     expect(await counts()).toMatchObject({ reached: 3, executed: 3 });
+  });
+
+  it('keeps the pace of its provider where the configuration has none', async () => {
+    provider = { capabilities: { callsPerSecond: 0.5 } };
+    await dispatcher.start();
+    await until(() => rung.length === 1);
+    const nextMs = async () => {
+      const [row] = await test.sql('select dial_next_at as next from telephony_configurations');
+      return new Date(String(row?.['next'])).getTime() - test.clock.now();
+    };
+    expect(await nextMs()).toBe(2_000);
+    test.clock.advance(2_000);
+    await until(() => rung.length === 2);
+    expect(await nextMs()).toBe(2_000);
   });
 
   it('waits while the organization has no free call', async () => {

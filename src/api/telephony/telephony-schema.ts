@@ -52,8 +52,11 @@ export function trunkOnWire(trunk: Trunk): z.infer<typeof trunkOut> {
   };
 }
 
-/** How fast calls are dialled over a configuration. Not in the contract: ours. */
-const callsPerSecond = z.int().min(1).max(1_000).nullable();
+/** Not in the contract: ours. */
+const callsPerSecond = z.int().min(1).max(1_000).nullable().meta({
+  description:
+    'Calls a second that are dialled over the configuration. Null: as many as the provider accepts where it refuses more (Vonage: 3), else any number.',
+});
 
 export const configurationCreate = z.object({
   name: configurationName,
@@ -66,7 +69,7 @@ export const configurationUpdate = z.object({
   name: configurationName.nullish(),
   calls_per_second: callsPerSecond
     .optional()
-    .meta({ description: 'Null lifts the limit; left out, it stays.' }),
+    .meta({ description: "Null: the provider's own limit; left out, it stays." }),
   config: configurationPatchSchema.nullish(),
 });
 

@@ -6,12 +6,14 @@ import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
+import type { AccountPace } from './account-pace.ts';
 import type { ProviderDial } from './dial.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
 
 export interface RunDiallerDeps {
   store: Pick<Store, 'runs'>;
   dial: ProviderDial;
+  pace: AccountPace;
   connect: Pick<ConnectServices, 'watchdog' | 'unconnected'>;
   log: Log;
 }
@@ -25,7 +27,7 @@ export class RunDialler {
 
   /** Throws CALL_NOT_PLACED; the run is stored and completed then. */
   async dial(placement: DialRequestOfRun): Promise<void> {
-    const { dial, connect, log } = this.#deps;
+    const { dial, pace, connect, log } = this.#deps;
     const { run, route } = placement;
     const { configuration, provider } = route;
     callsStarted.inc({ provider: provider.name, direction: 'outbound' });
@@ -33,6 +35,7 @@ export class RunDialler {
     connect.watchdog.dialled(call);
     try {
       await dial.record.created(placement);
+      await pace.turn(route);
       await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
       if (await this.#hasBegun(run)) return;

@@ -13,6 +13,7 @@ import {
   setDefaultOutbound,
   updateConfiguration,
 } from './configurations.ts';
+import { takeDialTurn } from './dial-turns.ts';
 import { installationId } from './installation.ts';
 import {
   createNumber,
@@ -39,6 +40,7 @@ export function telephonyStore(context: StoreContext) {
     deleteConfiguration,
     findInbound,
     installationId,
+    takeDialTurn,
     listNumbers,
     getNumber,
     createNumber,

@@ -26,6 +26,9 @@ export interface ProviderCapabilities {
   transferAwaits: 'acceptance' | 'answer';
   /** The longest call, in seconds. */
   callS: { max: number };
+  /** Dials a second above which the provider refuses an account's, unless its configuration says otherwise. Default: the
+   *  provider queues them, or documents no number. */
+  callsPerSecond?: number;
 }
 
 export interface HostedCapabilities extends ProviderCapabilities {

@@ -34,6 +34,7 @@ export function createVonageProvider(options: HostedOptions): HostedProvider {
       transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: VONAGE_CALL_S_MAX },
+      callsPerSecond: 3,
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
     control: createVonageControl(rest, options.clock),
