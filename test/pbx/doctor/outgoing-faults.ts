@@ -45,6 +45,10 @@ export const moduleFaults: Readonly<Record<string, Fault>> = {
     await place.withoutModule('codec_g722.so');
     return place.examined({ media_format: 'g722' });
   },
+  '`func_dialplan` is not loaded': async (place) => {
+    await place.withoutModule('func_dialplan.so');
+    return place.examined({});
+  },
   '`websocket_client.conf` has no such section': (place) => place.examined(clientMedia()),
   '`wss://` without `tls_enabled`': (place) =>
     withSection(place, (uri) => [`uri = ${uri.replace('ws:', 'wss:')}`, 'tls_enabled = no']),

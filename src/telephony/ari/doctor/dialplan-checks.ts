@@ -28,6 +28,10 @@ const NUMBERS_MAX = 10;
 /** No receiver: UDP port 9 is the discard port. */
 const NOWHERE = '127.0.0.1:9';
 
+/** To see whether the function is there. */
+const ANY_CONTEXT = 'default';
+const NO_FUNCTION = 'The dialplan cannot be asked without func_dialplan.so.';
+
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
 
 export async function dialplanFindings(
@@ -38,6 +42,7 @@ export async function dialplanFindings(
   const channelId = testApp.channelId();
   // The connection ends a channel that no request waits for.
   const unwatch = testApp.peer.watch(channelId, () => undefined);
+  const ask = askOver(client, channelId);
   const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
     const query = {
       app: testApp.peer.account.app,
@@ -49,21 +54,23 @@ export async function dialplanFindings(
       { action: 'look', method: 'POST', path: 'channels/externalMedia', query },
       signal,
     );
-    return pass('');
+    const known = await ask(signal)(`DIALPLAN_EXISTS(${ANY_CONTEXT})`);
+    return known === undefined ? warn(NO_FUNCTION, 'module load func_dialplan.so.') : pass('');
   });
-  const ask = askOver(client, channelId);
   const lookAt = (
     subject: CheckSubject,
     look: (asked: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
   ) =>
     check(context, { ...subject, msMax: LOOK_MS_MAX }, (signal) => {
-      if (made.verdict !== 'pass') {
+      if (made.verdict === 'fail') {
         return Promise.resolve(skip(`The dialplan cannot be asked: ${made.message}`));
       }
       return look(ask(signal), signal);
     });
   const findings = [
-    await lookAt(NUMBERS, (asked, signal) => numbersOutcome(context, asked, signal)),
+    made.verdict === 'warn'
+      ? made
+      : await lookAt(NUMBERS, (asked, signal) => numbersOutcome(context, asked, signal)),
     await lookAt(OUTBOUND, (asked, signal) => outboundOutcome(context, asked, signal)),
   ];
   const transferContext = context.account.transfer_context;
@@ -118,7 +125,9 @@ async function outboundOutcome(
   const { technology, name } = endpointIn(template) ?? { technology: '', name: '' };
   const target = /\{(number|e164)\}/.test(name) ? '' : name;
   if (technology.toLowerCase() === 'local') {
-    if ((await ask(`DIALPLAN_EXISTS(${target})`)) !== '1') {
+    const exists = await ask(`DIALPLAN_EXISTS(${target})`);
+    if (exists === undefined) return skip(`${template}: ${NO_FUNCTION}`);
+    if (exists !== '1') {
       return fail(
         `${template}: the dialplan has no context ${target || '(none is named)'}.`,
         'Name the context that dials out: Local/{number}@from-internal/n on FreePBX. dialplan show lists them.',
@@ -160,8 +169,9 @@ async function outboundOutcome(
 }
 
 async function transferOutcome(context: string, ask: Ask): Promise<CheckOutcome> {
-  if ((await ask(`DIALPLAN_EXISTS(${context})`)) === '1')
-    return pass(`The dialplan has the context ${context}.`);
+  const exists = await ask(`DIALPLAN_EXISTS(${context})`);
+  if (exists === undefined) return skip(`${context}: ${NO_FUNCTION}`);
+  if (exists === '1') return pass(`The dialplan has the context ${context}.`);
   return fail(
     `The dialplan has no context ${context}: transferred callers are lost.`,
     'Correct transfer_context, or add the context; then dialplan reload.',

@@ -597,6 +597,26 @@ describe('the doctor on numbers and the dialplan', () => {
     expectNothingLeft();
   });
 
+  // Asterisk answers 500 for a function of a module that is not loaded; the doctor missed contexts that were there.
+  it('says that it cannot ask where func_dialplan is not loaded, and finds no fault', async () => {
+    await play();
+    await connectApp();
+    doctor.world.asterisk.faults.rest = ({ query }) =>
+      query.get('variable')?.startsWith('DIALPLAN_EXISTS') === true
+        ? { status: 500, body: { message: 'Unable to read provided function' } }
+        : undefined;
+    const template = { dial_template: 'Local/{number}@out-dest/n', transfer_context: 'agents' };
+    const findings = await examine(template);
+    expect(verdicts(findings)).toMatchObject({
+      numbers: 'warn',
+      outbound: 'skip',
+      transfer: 'skip',
+    });
+    expect(findings.get('numbers')?.advice).toContain('module load func_dialplan.so');
+    expect((await examine()).get('outbound')?.verdict).toBe('pass');
+    expectNothingLeft();
+  });
+
   it('says that it cannot ask where Asterisk makes no channel', async () => {
     await play();
     doctor.world.asterisk.faults.rest = ({ path, query }) =>

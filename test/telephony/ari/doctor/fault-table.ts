@@ -12,6 +12,8 @@ export interface FaultRow {
   says: string;
   /** With parts of the advice in backticks. */
   remedy: string;
+  /** Whether the run against a real PBX plays it. */
+  isReal: boolean;
 }
 
 export type Found = Pick<Finding, 'title' | 'verdict' | 'message' | 'advice'>;
@@ -28,8 +30,9 @@ export function faultRows(): FaultRow[] {
     .filter((line) => line.startsWith('| '))
     .slice(1)
     .map((text) => {
-      const [fault = '', line = '', says = '', remedy = ''] = text.slice(2, -2).split(' | ');
-      return { fault, line, says, remedy };
+      const cells = text.slice(2, -2).split(' | ');
+      const [fault = '', line = '', says = '', remedy = '', real = ''] = cells;
+      return { fault, line, says, remedy, isReal: real === 'yes' };
     });
 }
 

@@ -137,6 +137,14 @@ const faults: Record<string, Fault> = {
   'A module is missing': () => withoutModule('chan_websocket', {}),
   'The codec of `media_format` is missing': () =>
     withoutModule('codec_g722', { media_format: 'g722' }),
+  '`func_dialplan` is not loaded': async () => {
+    await doctor.world.play();
+    doctor.world.asterisk.faults.rest = ({ query }) =>
+      query.get('variable')?.startsWith('DIALPLAN_EXISTS') === true
+        ? { status: 500, body: { message: 'Unable to read provided function' } }
+        : undefined;
+    return doctor.world.examine();
+  },
   'The release is too old for the audio that is set': () =>
     withFields({ media: 'websocket_server' }, { version: '18.20.0' }),
   'No gateway is connected for the application': async () => {
