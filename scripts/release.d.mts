@@ -14,3 +14,4 @@ interface Sbom {
 
 export function corrected(sbom: Sbom, name: string): Sbom;
 export function problemsOf(sbom: Pick<Sbom, 'components'>): string[];
+export function imageProblemsOf(dockerfile: string): string[];

@@ -37,6 +37,20 @@ export function problemsOf({ components }) {
   });
 }
 
+/** In words, what is wrong with the base images of a Dockerfile. */
+export function imageProblemsOf(dockerfile) {
+  const images = [...dockerfile.matchAll(/^FROM\s+(\S+)/gm)].map(([, image]) => image);
+  const unpinned = images.filter(
+    (image) => !/^node:[\d.]+-[a-z-]+@sha256:[0-9a-f]{64}$/.test(image),
+  );
+  const releases = new Set(images.map((image) => image.match(/^node:([\d.]+)/)?.[1]));
+  return [
+    ...unpinned.map((image) => `${image} in the Dockerfile is not pinned by release and digest`),
+    ...(images.length === 0 ? ['the Dockerfile has no base image'] : []),
+    ...(releases.size > 1 ? ['the images of the Dockerfile have several releases of Node'] : []),
+  ];
+}
+
 function nameOf({ group, name }) {
   return group ? `${group}/${name}` : name;
 }
@@ -74,7 +88,8 @@ function main() {
   if (made.status !== 0) stop(`npm sbom failed:\n${made.stderr}`);
   const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const sbom = corrected(JSON.parse(made.stdout), name);
-  const problems = problemsOf(sbom);
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
+  const problems = [...problemsOf(sbom), ...imageProblemsOf(dockerfile)];
   if (problems.length > 0) stop(problems.join('\n'));
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(join(root, SBOM), `${JSON.stringify(sbom, null, 2)}\n`);

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { corrected, problemsOf } from '../../scripts/release.mjs';
+import { corrected, imageProblemsOf, problemsOf } from '../../scripts/release.mjs';
 
 type Licence = { expression: string } | { license: { id: string } | { name: string } };
 const component = (name: string, licence?: Licence) => ({
@@ -46,4 +46,21 @@ it('recognises the licence of Flite: its four conditions, none of which is on ad
   expect(text).toContain('2. Any modifications must be clearly marked as such.');
   expect(text).toContain("3. Original authors' names are not deleted.");
   expect(text).not.toContain('All advertising materials');
+});
+
+it('refuses base images without a release and a digest, and two releases of Node', () => {
+  const digest = `sha256:${'0a'.repeat(32)}`;
+  const whole = `FROM node:24.1.0-bookworm@${digest} AS build\nRUN make\nFROM node:24.1.0-bookworm-slim@${digest}\n`;
+  expect(imageProblemsOf(whole)).toEqual([]);
+  expect(imageProblemsOf(whole.replace(`-slim@${digest}`, '-slim'))).toEqual([
+    'node:24.1.0-bookworm-slim in the Dockerfile is not pinned by release and digest',
+  ]);
+  expect(imageProblemsOf(whole.replace('24.1.0', '24'))).toEqual([
+    'the images of the Dockerfile have several releases of Node',
+  ]);
+  expect(imageProblemsOf('RUN make')).toEqual(['the Dockerfile has no base image']);
+});
+
+it('ships from base images that are pinned', () => {
+  expect(imageProblemsOf(readFileSync('Dockerfile', 'utf8'))).toEqual([]);
 });
