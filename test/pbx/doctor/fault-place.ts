@@ -3,7 +3,7 @@
 
 import type { Examination } from '../../demo/api-client.ts';
 import type { Names } from '../../telephony/ari/doctor/fault-table.ts';
-import type { IncludedFile } from '../asterisk-side.ts';
+import { type IncludedFile, OUT_CONTEXT } from '../asterisk-side.ts';
 import type { Stage } from '../stage.ts';
 import { until } from '../waiting.ts';
 
@@ -38,6 +38,7 @@ export class FaultPlace {
       dead: OWN.dead,
       media_gw: OWN.section,
       'from-trunk': OWN.context,
+      'out-dest': OUT_CONTEXT,
       '8000': OWN.number,
       'Playback(demo-congrats)': 'Wait(30)',
       '192.0.2.9': '127.0.0.1',

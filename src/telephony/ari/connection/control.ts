@@ -87,7 +87,13 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
         path: `channels/${encodeURIComponent(callId)}`,
         query: { reason: 'normal' },
       } as const;
-      const answer = await client.send(wanted, signal);
+      const answer = await client.send(wanted, signal).catch((error: unknown) => {
+        if (call === undefined || connection?.state.kind !== 'down') throw error;
+        // One fault, which the connection has reported: it hangs up when it is back.
+        call.isUnwanted = true;
+        return undefined;
+      });
+      if (answer === undefined) return;
       if (answer.status > 299 && !isAriNotFound(answer)) await client.run(wanted, signal);
     },
 

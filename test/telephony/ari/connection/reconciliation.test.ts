@@ -338,6 +338,20 @@ describe('someone whom the gateway has dialled goes on in the dialplan', () => {
   });
 });
 
+describe('a hang-up while the PBX cannot be reached', () => {
+  it('is no further fault, and is done when the connection is back', async () => {
+    const at = await table();
+    const { callId, phone } = await talks(at);
+    await at.asterisk.loseNetwork();
+    await until(() => at.connection.state.kind === 'down', 'the loss');
+    await at.provider.control.hangUp(at.credentials, callId, patient);
+    expect(phone.isOver).toBe(false);
+    await at.asterisk.restoreNetwork();
+    await phone.ended;
+    await nothingLeft(at);
+  });
+});
+
 describe('another client takes the application', () => {
   it('that is said and not fought over, and calls go on', async () => {
     const at = await table();
