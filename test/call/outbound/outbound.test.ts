@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { StartCall } from '../../../src/call/call-service.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
+import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import {
   CALL,
@@ -179,6 +180,18 @@ describe('a call that is started', () => {
     await harness.pickUp(runId);
     expect(llm.prepared).toBe(2);
     expect(llm.requests).toEqual([]);
+  });
+
+  it('connects to the recogniser while it rings, and opens a session once it is answered', async () => {
+    const harness = await held.harness.prepare();
+    const stt = new RecognizingService({ clock: harness.clock, name: 'recogniser' });
+    harness.speech.stt = stt;
+    const { runId } = await harness.start();
+    expect([stt.prepared, stt.sessions.length]).toEqual([1, 0]);
+    const stream = await harness.connect(await harness.pickUp(runId));
+    expect(stt.sessions).toEqual([]);
+    stream.start();
+    expect(stt.sessions.length).toBe(1);
   });
 
   it('is led to its end when it is picked up', async () => {

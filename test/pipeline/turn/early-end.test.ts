@@ -2,7 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../../fakes/call/spoken-words.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
 import { CallRig } from '../call-rig.ts';
 
@@ -11,11 +14,14 @@ const END_MS = 500;
 
 function call(): CallRig {
   return new CallRig({
-    stt: (clock) =>
-      new RecognizingService({
+    stt(clock) {
+      const service = new RecognizingService({
         ...{ clock, name: 'eager', endsAfterMs: END_MS, eagerAfterMs: EAGER_MS },
         capabilities: { ownTurns: 'eager' },
-      }),
+      });
+      const circuit = new CircuitBreaker({ clock, service: service.name });
+      return createSttFallback({ services: [{ service, circuit }], clock, log: quietLog().log });
+    },
   });
 }
 
