@@ -174,7 +174,7 @@ export class DialogueRunner {
   /** The conversation is over: work in progress is aborted, and nothing is done any more. */
   close(): void {
     this.#queue.close();
-    this.#generation.withdraw();
+    this.#generation.close();
     this.#timers.cancelAll();
     this.#abort.abort();
   }

@@ -5,6 +5,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { LlmMessage } from '../../model/llm-message.ts';
+import { estimatedUsage } from '../../speech/llm/estimated-usage.ts';
 import {
   type LanguageModel,
   type LlmListener,
@@ -65,6 +66,10 @@ interface Job {
   controller: AbortController;
   /** The answer was asked for before the caller's turn had certainly ended. */
   ahead: SpeculativeAnswer | undefined;
+  /** Monotonic. */
+  startedAt: number;
+  /** From the start. */
+  firstTextMs: number | undefined;
   /** The text so far. */
   said: string;
   /** The next text belongs to another response, whose first word needs a space before it. */
@@ -78,7 +83,7 @@ export class Generation {
   readonly #clock: Clock;
   /** Ends with the call. */
   readonly #callSignal: AbortSignal;
-  readonly #running = new Map<number, { controller: AbortController; speech: GenerationSink }>();
+  readonly #running = new Map<number, Job>();
   readonly #extracting = new Set<number>();
   readonly #speculation: Speculation;
 
@@ -121,10 +126,13 @@ export class Generation {
 
   /** `nodeId`: the agent's step, in which the model is asked. */
   start(action: GenerateAction, speech: GenerationSink, nodeId: string | null): void {
-    const controller = new AbortController();
-    this.#running.set(action.requestId, { controller, speech });
-    const ahead = this.#speculation.take({ ...action, nodeId });
-    const job = { action, speech, controller, ahead, said: '', isAppended: false };
+    const job: Job = {
+      ...{ action, speech, controller: new AbortController() },
+      ahead: this.#speculation.take({ ...action, nodeId }),
+      startedAt: this.#clock.monotonicMs(),
+      ...{ firstTextMs: undefined, said: '', isAppended: false },
+    };
+    this.#running.set(action.requestId, job);
     this.#generate(job).catch((error: unknown) => {
       this.#listener.onBroken(error);
     });
@@ -132,11 +140,18 @@ export class Generation {
 
   /** The request's answer is not needed any more: its connection is closed, its speech is cut. */
   abandon(requestId: number): void {
-    const running = this.#running.get(requestId);
-    if (running === undefined) return;
+    const job = this.#running.get(requestId);
+    if (job === undefined) return;
     this.#running.delete(requestId);
-    running.controller.abort();
-    running.speech.cancel();
+    job.controller.abort();
+    job.speech.cancel();
+    this.#reportAborted(job);
+  }
+
+  /** The call is about to abort everything. */
+  close(): void {
+    this.withdraw();
+    for (const job of this.#running.values()) this.#reportAborted(job);
   }
 
   extract(action: ExtractAction): void {
@@ -171,6 +186,7 @@ export class Generation {
         onText: (delta) => {
           if (controller.signal.aborted || attempt.signal.aborted) return;
           patience.cancel();
+          job.firstTextMs ??= this.#clock.monotonicMs() - job.startedAt;
           const text = job.isAppended ? withSpace(job.said, delta) : delta;
           job.isAppended = false;
           job.said += text;
@@ -242,6 +258,13 @@ export class Generation {
       ));
     this.#report(answer);
     return answer;
+  }
+
+  /** Services count no answer that was aborted, and bill it. */
+  #reportAborted({ action, said, startedAt, firstTextMs }: Job): void {
+    const totalMs = this.#clock.monotonicMs() - startedAt;
+    const times = { firstTokenMs: firstTextMs ?? totalMs, totalMs };
+    this.#report({ usage: estimatedUsage(action, said), ...times, isEstimated: true });
   }
 
   #report({ usage, firstTokenMs, totalMs, isEstimated }: UsageReport): void {

@@ -117,6 +117,25 @@ describe('the runner of a dialogue', () => {
     ]);
   });
 
+  it.each(['abandoned', 'cut off by the end'] as const)(
+    'estimates the tokens of an answer that is %s',
+    async (how) => {
+      const rig = new Rig();
+      rig.asks.set('idle', [{ ...ask, messages: [{ role: 'user', content: 'x'.repeat(400) }] }]);
+      rig.asks.set('waiting', [{ type: 'abandon', requestId: 1 }]);
+      rig.llm.answers = [{ say: ['Good day. ', 'And so on.'], stepMs: 100 }];
+      rig.runner.dispatch(IDLE);
+      await rig.pass(100);
+      if (how === 'abandoned') rig.runner.dispatch({ type: 'waiting' });
+      else rig.runner.close();
+      await rig.pass(500);
+      expect(rig.noted).toMatchObject([
+        { type: 'model.usage', promptTokens: 100, completionTokens: 3, isEstimated: true },
+      ]);
+      expect(rig.noted[0]).toMatchObject({ firstTokenMs: 100, totalMs: 100 });
+    },
+  );
+
   it('notes a failed request, and gives the engine its failure', async () => {
     const rig = new Rig();
     rig.asks.set('idle', [ask]);
