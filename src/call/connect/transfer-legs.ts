@@ -1,8 +1,9 @@
 // The destinations of warm transfers that this process dials: their answers and their media. Each has a transfer id in
 // place of a run's in its URLs. What is said there: session/transfer-leg.ts.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { newTransferId } from '../../model/transfer-id.ts';
+import { newTransferId, runOfId } from '../../model/transfer-id.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { isHosted, type WebhookReply } from '../../telephony/provider/provider.ts';
@@ -22,7 +23,7 @@ import { type Headers, refuseMedia, upgradeRequest } from './media-upgrade.ts';
 import type { FollowedTransfer, TransferProgress, TransferResults } from './transfer-results.ts';
 
 export interface TransferDestinationsDeps {
-  results: Pick<TransferResults, 'follow'>;
+  results: Pick<TransferResults, 'follow' | 'noteDialled'>;
   actions: CallActions;
   tokens: MediaTokenStore;
   random: Random;
@@ -41,9 +42,13 @@ export class TransferDestinations implements TransferLegs {
     this.#deps = deps;
   }
 
+  /** Throws TRANSFER_FAILED for a second one of a call: a destination counts in no limit of calls, which this bounds. */
   open(plan: TransferPlan, listener: TransferLegListener): OpenTransferLeg {
     const { publicUrl, random, results } = this.#deps;
     const { provider, run } = plan;
+    if ([...this.#legs.keys()].some((id) => runOfId(id) === run.id)) {
+      throw new GatewayError('TRANSFER_FAILED', { reason: 'another transfer of the call goes on' });
+    }
     const id = newTransferId(run.id, 'warm', random);
     const leg = new Leg(this.#deps, id, { plan, listener });
     this.#legs.set(id, leg);
@@ -51,6 +56,10 @@ export class TransferDestinations implements TransferLegs {
     const { transferUrl: documentUrl } = callbackUrls(publicUrl, provider, run.id);
     return Object.assign(leg, transferUrls(publicUrl, provider, id), {
       documentUrl,
+      dialled: (callId: string) => {
+        leg.callId = callId;
+        void results.noteDialled(run.id, id, callId);
+      },
       close: () => {
         this.#legs.delete(id);
         unfollow();

@@ -14,6 +14,7 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
+import { DIALLED } from '../closing/left-destinations.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { EventLog, RunLog } from '../log/event-log.ts';
 import { stamp } from '../log/transcript.ts';
@@ -82,6 +83,21 @@ export class TransferResults {
   follow(transferId: string, transfer: FollowedTransfer): () => void {
     this.#followed.set(transferId, transfer);
     return () => this.#followed.delete(transferId);
+  }
+
+  /** The destination's call has an id: crash recovery hangs it up by that. Never rejects. */
+  async noteDialled(runId: string, transferId: string, callId: string): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    try {
+      await store.runs.appendCallback(runId, `transfer:${transferId}:dialled`, {
+        status: DIALLED,
+        timestamp: stamp(clock.now()),
+        call_id: callId,
+        transfer_id: transferId,
+      });
+    } catch (error) {
+      log.warn({ err: error, runId }, "id of a destination's call not stored");
+    }
   }
 
   /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked. */

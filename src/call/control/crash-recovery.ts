@@ -10,6 +10,7 @@ import type { Clock } from '../../std/clock.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import type { Store } from '../../store/store.ts';
 import { cutOffOf, recordedMs, usageOf } from '../closing/cut-off-call.ts';
+import { leftDestinations } from '../closing/left-destinations.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { RunClosing, RunClosingDeps } from '../closing/run-closing.ts';
 import { isLeftAnswer, type ProviderNames } from '../inbound/left-answers.ts';
@@ -163,7 +164,8 @@ export async function closeOrphanedRuns(
   const lines: Run[] = [];
   for (const run of runs) {
     try {
-      await close(deps, run, () => lines.push(run));
+      const destinations = await close(deps, run, () => lines.push(run));
+      for (const providerCallId of destinations) lines.push({ ...run, providerCallId });
     } catch (error) {
       deps.log.error({ err: error, runId: run.id }, 'open run not closed');
       failed.push(run);
@@ -176,7 +178,12 @@ export async function closeOrphanedRuns(
   };
 }
 
-async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Promise<void> {
+/** Resolves with the provider's ids of further calls that nobody talks with. */
+async function close(
+  deps: RecoveryDeps,
+  run: Run,
+  onLineOpen: () => void,
+): Promise<readonly string[]> {
   const { events, append } = await deps.events.open(run.id);
   const cutOff = cutOffOf(run, events, await recordedMs(deps, run.id));
   const { durationS, mediaMs, endedAt } = cutOff;
@@ -193,6 +200,9 @@ async function close(deps: RecoveryDeps, run: Run, onLineOpen: () => void): Prom
     // The call may have ended well before its outcome could be stored.
     onClaimed: async () => onLineOpen(),
   });
+  if (run.state !== 'running') return [];
+  // Reports that came until now had no effect; later ones have (connect/transfer-results.ts).
+  return leftDestinations((await deps.store.runs.find(run.id)) ?? run, events);
 }
 
 async function eachOf(runs: readonly Run[], work: (run: Run) => Promise<void>): Promise<void> {

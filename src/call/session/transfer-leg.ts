@@ -39,7 +39,9 @@ export interface OpenTransferLeg {
   readonly resultUrl: string;
   readonly documentUrl: string;
   /** The provider's id of the destination's call, once it is known. */
-  callId: string | undefined;
+  readonly callId: string | undefined;
+  /** The provider has given that id; it is stored. */
+  dialled(callId: string): void;
   /** Nothing is delivered from here on. */
   close(): void;
 }
@@ -122,7 +124,7 @@ async function dial(
   };
   const { signal } = new AbortController();
   const { callId } = await provider.control.dial(configuration.credentials, request, signal);
-  leg.callId = callId;
+  leg.dialled(callId);
   if (callId === run.providerCallId) throw new GatewayError('TRANSFER_FAILED', { reason: 'loop' });
 }
 

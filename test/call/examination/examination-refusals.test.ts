@@ -167,6 +167,18 @@ describe('an examination call', () => {
     CALL_MS_MAX,
   );
 
+  it('is not placed if its organization has as many calls as it may', async () => {
+    const { path, fake } = await gateway.configure(row);
+    await gateway.test.sql('update organizations set concurrent_call_limit = 0');
+    try {
+      const refused = await gateway.call('POST', `/api/v1${path}/examination-calls`, { body });
+      expect(refused.status).toBe(429);
+      expect(fake.calls).toEqual([]);
+    } finally {
+      await gateway.test.sql('update organizations set concurrent_call_limit = null');
+    }
+  });
+
   it('is not placed if the gateway began to stop while its speech was made', async () => {
     const { path, fake } = await gateway.configure(row);
     gateway.beforeSpeech = async () => {

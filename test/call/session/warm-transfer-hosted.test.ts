@@ -2,6 +2,10 @@
 // with the caller. The provider is Twilio's; what differs between providers is in the provider contract.
 
 import { describe, expect, it } from 'vitest';
+import { withClosing } from '../../../src/app/call-parts.ts';
+import { leftDestinations } from '../../../src/call/closing/left-destinations.ts';
+import { CrashRecovery } from '../../../src/call/control/crash-recovery.ts';
+import { EventLog } from '../../../src/call/log/event-log.ts';
 import type { Run } from '../../../src/model/run.ts';
 import {
   CALL,
@@ -14,6 +18,16 @@ import {
 import { ScriptedModel } from '../scripted-model.ts';
 import type { Stream } from '../stream.ts';
 import { frontDesk, withToolsOf } from './tools-harness.ts';
+
+/** Another process with the same store closes what is open, as after a kill. */
+async function recover({ deps, at: { sql } }: CallHarness): Promise<void> {
+  await sql('update runs set owner_epoch = 1');
+  const { clock, log, store } = deps;
+  const events = new EventLog({ sink: store.runs, clock, log });
+  const recovery = new CrashRecovery(withClosing({ ...deps, events }));
+  expect(await recovery.start()).toBe(1);
+  recovery.stop();
+}
 
 const at = withCallHarness();
 const LEG = `CA${'9'.repeat(32)}`;
@@ -284,5 +298,43 @@ describe('a warm transfer over a hosted provider', () => {
     const late = await harness.callControl.answer('twilio', transferId, signed(url, form));
     expect(late.body).not.toContain('<Stream');
     expect(late.body).toContain('<Hangup/>');
+  });
+});
+
+describe('the destination of a killed process', () => {
+  it.each([
+    ['that has been dialled', []],
+    ['that rings', ['ringing']],
+    ['that has answered', ['ringing', 'in-progress']],
+  ])('%s is hung up with its caller', async (_what, statuses) => {
+    const { harness, report, run } = await transferring();
+    const isStored = async () =>
+      JSON.stringify((await harness.run(run.id)).logs).includes('transfer-dialled');
+    await harness.until(isStored);
+    for (const [n, status] of statuses.entries()) await report(status, n + 1);
+    await harness.deps.events.flush();
+    await recover(harness);
+    await harness.until(() => hungUp(harness).length === 2);
+    expect(hungUp(harness)).toEqual(expect.arrayContaining([CALL, LEG]));
+  });
+
+  it('that is over is left alone', async () => {
+    const { harness, run } = await transferring();
+    const id = `${run.id}-w${'0'.repeat(32)}`;
+    const entry = { status: 'transfer-busy', call_id: LEG, transfer_id: id };
+    const dialled = { ...entry, status: 'transfer-dialled' };
+    const completed = { ...run, logs: { telephony_status_callbacks: [dialled, entry] } };
+    expect(leftDestinations(completed, [])).toEqual([]);
+    const ringing = { ...run, logs: { telephony_status_callbacks: [dialled] } };
+    expect(leftDestinations(ringing, [])).toEqual([LEG]);
+    await harness.deps.events.flush();
+    const [event] = await harness.events(run);
+    if (event === undefined) throw new Error('no event');
+    const facts = { transferId: id, callId: LEG, providerStatus: 'joined', durationS: null };
+    const joined = { type: 'transfer.result' as const, outcome: 'joined' as const, ...facts };
+    expect(leftDestinations(ringing, [{ ...event, body: joined }])).toEqual([]);
+    const cold = { ...dialled, transfer_id: id.replace('w', 'c') };
+    const byProvider = { ...run, logs: { telephony_status_callbacks: [cold] } };
+    expect(leftDestinations(byProvider, [])).toEqual([]);
   });
 });
