@@ -70,6 +70,21 @@ describe("Plivo's signature", () => {
     expect(isSigned(request, credentials)).toBe(false);
   });
 
+  it('is V3: a good one of V2, which covers no form, proves nothing', () => {
+    // By npm plivo 4.79.0, which accepts it for any query and form.
+    const v2 = {
+      ['x-plivo-signature-v2']: 'JfbuQiZEuVr1ijwmtAhHSQbErgPtBTDKnoLBvB+BBsw=',
+      ['x-plivo-signature-v2-nonce']: nonce,
+    };
+    const given = { auth_token: 'MA_TOKEN_EXAMPLE' };
+    const place = 'https://answer.example.com/plivo/answer?x=1';
+    const covered = `https://answer.example.com/plivo/answer${nonce}`;
+    const expected = createHmac('sha256', given.auth_token).update(covered).digest('base64');
+    expect(v2['x-plivo-signature-v2']).toBe(expected);
+    expect(isSigned(bare(place, v2), given)).toBe(false);
+    expect(isSigned(formPost(place, form, v2), given)).toBe(false);
+  });
+
   it('is that of the main account too, where a subaccount has the application', () => {
     const given = {
       ['x-plivo-signature-ma-v3']: sign(base),
