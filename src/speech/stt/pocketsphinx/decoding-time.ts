@@ -17,6 +17,8 @@ const SPEED_FIRST = 160;
 const NEWEST = 0.3;
 /** Shorter decodings are no measure. */
 const MEASURED_S_MIN = 0.3;
+/** Of the last of an utterance: asked about. Its first words may have made a choice of it that is another one. */
+const CONFIDENCE_CUT_MAX = 0.5;
 const RATE_HZ = 8_000;
 
 export interface DecodingTime {
@@ -29,7 +31,8 @@ export interface DecodingTime {
 export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
 /** Decodes the last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the
- *  answer. Digits and letters without their first are another number or name: the caller is asked again. */
+ *  answer, which the agent asks about. Digits and letters without their first are another number or name: the caller is
+ *  asked again. */
 export function decodeInTime(
   { clock, time }: { clock: Pick<Clock, 'monotonicMs'>; time: DecodingTime },
   { sound, form }: { sound: Int16Array } & Pick<Grammar, 'form'>,
@@ -39,7 +42,9 @@ export function decodeInTime(
   const startMs = clock.monotonicMs();
   const words = recognize(samples);
   time.took(clock.monotonicMs() - startMs, samples.length);
-  return form === 'loop' && samples.length < sound.length ? NO_WORDS : words;
+  if (samples.length === sound.length) return words;
+  if (form === 'loop') return NO_WORDS;
+  return { ...words, confidence: Math.min(words.confidence ?? 0, CONFIDENCE_CUT_MAX) };
 }
 
 export function createDecodingTime(): DecodingTime {

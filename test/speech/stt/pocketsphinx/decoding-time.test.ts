@@ -1,6 +1,7 @@
 // A thread decodes the utterances of many calls one after the other, and no decoding can be broken off.
 
 import { describe, expect, it } from 'vitest';
+import { trustIn } from '../../../../src/model/word-trust.ts';
 import {
   createDecodingTime,
   decodeInTime,
@@ -68,6 +69,11 @@ describe('an utterance that is too long for its time', () => {
 
   it('gives the words of its last seconds', () => {
     expect(decoded('phrases')).toMatchObject({ words: { text: 'five five' }, given: [5] });
+  });
+
+  it('has these words asked about, however well they fit', () => {
+    const { words } = decoded('phrases');
+    expect(trustIn(words.confidence)).toBe('confirm');
   });
 
   it('gives none of a number: without its first digits it is another one', () => {
