@@ -161,6 +161,8 @@ const table = [
   [
     'call/session',
     [
+      // The services of the node in which a call is.
+      'speech',
       'speech/service',
       'call/log',
       'call/http',

@@ -118,6 +118,9 @@ export function isSecretName(name: string): boolean {
  *  older form, which changes fields of the organization's. */
 export const SERVICE_OVERRIDES = ['model_configuration_v2_override', 'model_overrides'] as const;
 
+/** Key of a node's `data` with services of the node's own. */
+export const NODE_OVERRIDES = 'model_overrides';
+
 export type WorkflowStatus = 'active' | 'archived';
 export type VersionStatus = 'draft' | 'published' | 'archived';
 

@@ -4,19 +4,27 @@ import type { VadModel } from '../audio/vad/vad.ts';
 import type { Codec } from '../codec/codec.ts';
 import type { Log } from '../log.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
-import type { TextToSpeech } from '../speech/tts/tts.ts';
 import type { Clock } from '../std/clock.ts';
 import type { CallAudioEvent } from './call-audio-event.ts';
 import type { AnsweringMachineTuning } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { BatchedReadSource } from './receive/batched-reads.ts';
 import type { RecordingFile } from './recorder.ts';
+import type { SpokenWith } from './speak/agent-voice.ts';
 import type { BackgroundNoise } from './speak/background-noise.ts';
 import type { AudioWire } from './speak/frame-batch.ts';
 import type { SendAheadOptions } from './speak/send-ahead.ts';
 import type { TurnTuning } from './turn/turn-tuning.ts';
 
-export interface CallAudioOptions {
+/** What differs between the nodes of an agent. */
+export interface CallAudioServices extends SpokenWith {
+  /** The list of the recogniser (`Recognizer.switchTo`). Default: 0. */
+  sttList?: number;
+  /** BCP 47. The caller's, where the recogniser does not detect it. Default: not known. */
+  language?: string | undefined;
+}
+
+export interface CallAudioOptions extends CallAudioServices {
   clock: Clock;
   mediaClock: MediaClock;
   codecIn: Codec;
@@ -31,8 +39,6 @@ export interface CallAudioOptions {
   vad: VadModel;
   /** Undefined: no recognition, the caller has the keypad only. */
   stt: SpeechToText | undefined;
-  tts: TextToSpeech;
-  voice: string | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
   /** The provider does not signal the caller's keys: they are detected in the audio (in-band DTMF). Default:

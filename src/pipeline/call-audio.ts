@@ -11,10 +11,15 @@ import { framesIn } from '../metrics/metrics.ts';
 import type { ExpectedInput } from '../model/expected-input.ts';
 import type { Clock } from '../std/clock.ts';
 import { type CallAudioEvent, turnOfKeys, utteranceStart } from './call-audio-event.ts';
-import type { CallAudioOptions, SpokenClip, UtteranceText } from './call-audio-options.ts';
+import type {
+  CallAudioOptions,
+  CallAudioServices,
+  SpokenClip,
+  UtteranceText,
+} from './call-audio-options.ts';
 import { CallRecognizer } from './call-recognizer.ts';
 import { DeferredEvents } from './deferred-events.ts';
-import { AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
+import { type AnsweredBy, AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
 import { OwnStalls } from './own-stalls.ts';
@@ -74,10 +79,8 @@ export class CallAudio {
     this.#inflow = new BatchedReader(options.inflow);
     this.#log = options.log;
     this.#startAt = Math.floor(clock.monotonicMs());
-    if (recording !== undefined) {
-      const onFault = (error: GatewayError) => this.#fault(error);
-      this.#recorder = new Recorder({ file: recording, onFault });
-    }
+    const onFault = (error: GatewayError) => this.#fault(error);
+    this.#recorder = recording && new Recorder({ file: recording, onFault });
     this.#decoder = new Depacketizer({
       codec: codecIn,
       sink: (frame, atMs) => this.#receive(frame, atMs),
@@ -95,7 +98,7 @@ export class CallAudio {
       stt,
       events: this.#events,
       mediaMs: () => this.mediaMs,
-      onFault: (error) => this.#fault(error),
+      onFault,
     });
     this.#turnTaking = new TurnTaking({
       playout: this.#agent.playout,
@@ -105,12 +108,10 @@ export class CallAudio {
       startAt: this.#startAt,
       onEvent: (event) => this.#events.defer(event),
     });
-    if (machine !== undefined) {
-      this.#machine = new AnsweringMachineDetector({
-        ...machine,
-        onVerdict: (answeredBy) => this.#events.defer({ type: 'answered-by', answeredBy }),
-      });
-    }
+    this.#turnTaking.language = options.language;
+    const onVerdict = (answeredBy: AnsweredBy) =>
+      this.#events.defer({ type: 'answered-by', answeredBy });
+    this.#machine = machine && new AnsweringMachineDetector({ ...machine, onVerdict });
     if (options.isInputMuted !== true) this.listen();
     const taker = { send: this.#sendDue, receive: this.#receiveDue };
     this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
@@ -228,6 +229,13 @@ export class CallAudio {
     this.#digits.expect(expectation);
   }
 
+  /** Other services from here on: the voice with the next utterance, the recogniser after the caller's current turn. */
+  use({ sttList = 0, language, ...spokenWith }: CallAudioServices): void {
+    this.#agent.use(spokenWith);
+    this.#recognizer.switchTo(sttList);
+    this.#turnTaking.language = language;
+  }
+
   /** Drops everything queued and stops. */
   stop(): void {
     this.#agent.stop();
@@ -319,17 +327,10 @@ export class CallAudio {
   }
 
   #createAgent(options: CallAudioOptions): AgentVoice {
-    const { clock, wire, lead, tts, voice } = options;
     return new AgentVoice({
-      clock,
+      ...options,
       mediaMs: () => this.mediaMs,
       codec: options.codecOut,
-      wire,
-      lead,
-      marks: options.marks,
-      ambient: options.ambient,
-      tts,
-      voice,
       listener: {
         mayStart: (utterance, nowMs) => this.#turnTaking.mayStart(utterance, nowMs),
         onStarted: (utterance, nowMs) => this.#started(utterance, nowMs),

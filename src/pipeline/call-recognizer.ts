@@ -18,6 +18,7 @@ export interface CallRecognizerOptions {
 export class CallRecognizer implements RecognizerControls {
   readonly #options: CallRecognizerOptions;
   #recognizer: Recognizer | undefined;
+  #list = 0;
 
   constructor(options: CallRecognizerOptions) {
     this.#options = options;
@@ -25,6 +26,14 @@ export class CallRecognizer implements RecognizerControls {
 
   open(turnTaking: TurnTaking): void {
     this.#recognizer = this.#options.stt?.open(OPEN_SPEECH, this.#listener(turnTaking));
+    if (this.#list > 0) this.#recognizer?.switchTo?.(this.#list);
+  }
+
+  /** The services of another node, after the caller's current turn. */
+  switchTo(list: number): void {
+    if (list === this.#list) return;
+    this.#list = list;
+    this.#recognizer?.switchTo?.(list);
   }
 
   /** 20 ms of the caller; borrowed. */

@@ -1,5 +1,5 @@
-// The services of one call, fixed when it is planned: what its agent understands, thinks and speaks with. Each may be
-// several services behind one interface, in order of preference.
+// The services of one call, fixed when it is planned: what its agent understands, thinks and speaks with, in every step of
+// the conversation. Each may be several services behind one interface, in order of preference.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LanguageModel } from './llm/llm.ts';
@@ -7,14 +7,25 @@ import type { ServiceFault } from './service/service-fault.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 
-export interface SpeechPlan {
-  /** Undefined: no recognition, the caller has the keypad only. */
-  stt: SpeechToText | undefined;
+/** What a node of the agent uses. */
+export interface NodeSpeech {
+  /** The list of the call's recogniser (`Recognizer.switchTo`). Default: 0. */
+  sttList?: number;
   tts: TextToSpeech;
   /** Undefined: the voice that the service has by default. */
   voice: string | undefined;
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
+  /** BCP 47, as the node sets it. Undefined: the agent's. */
+  language?: string | undefined;
+}
+
+/** Its own services are those of the first node. */
+export interface SpeechPlan extends NodeSpeech {
+  /** Undefined: no recognition, the caller has the keypad only. */
+  stt: SpeechToText | undefined;
+  /** Nodes whose services differ, by id. */
+  nodes?: ReadonlyMap<string, NodeSpeech>;
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
    *  The session sets it, and writes them into the call's log; undefined: they are logged nowhere. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
@@ -26,7 +37,12 @@ export interface PlannedSpeech {
   faults: readonly GatewayError[];
 }
 
-/** Opens connections ahead, while the phone rings. Returns at once and never throws. */
+/** Null: before the first node. The same object for all nodes that share it. */
+export function nodeSpeechOf(plan: SpeechPlan, nodeId: string | null): NodeSpeech {
+  return (nodeId === null ? undefined : plan.nodes?.get(nodeId)) ?? plan;
+}
+
+/** Opens connections of the first node ahead, while the phone rings. Returns at once and never throws. */
 export function prepareSpeech({ stt, tts, llm }: SpeechPlan): void {
   stt?.prepare?.();
   tts.prepare?.();

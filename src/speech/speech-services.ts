@@ -1,7 +1,8 @@
-// The speech services of a process: makes the plan of each call from its settings. Calls with the same settings share
-// clients and circuit breakers; behind an organization's services are the embedded ones.
+// The speech services of a process: makes the plan of each call from its settings and those of its agent's nodes. Calls
+// with the same settings share clients and circuit breakers; behind an organization's services are the embedded ones.
 
 import { GatewayError } from '../errors/gateway-error.ts';
+import { NODE_SERVICES_MAX } from '../model/speech-services/node-services.ts';
 import type {
   LlmSettings,
   SpeechSettings,
@@ -15,8 +16,9 @@ import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 import { SessionLimits } from './service/session-limit.ts';
-import type { PlannedSpeech, SpeechPlan } from './speech-plan.ts';
-import type { SttFallbackService } from './stt/fallback/fallback-recognizer.ts';
+import { SettingLists } from './setting-lists.ts';
+import type { NodeSpeech, PlannedSpeech, SpeechPlan } from './speech-plan.ts';
+import type { SttFallbackService } from './stt/fallback/recognizer-line.ts';
 import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import { createSttFallback } from './stt/stt-fallback.ts';
@@ -34,6 +36,14 @@ export interface SpeechServicesOptions {
   /** Call workers among which the concurrency limit of a key is divided. Default: 1. */
   workers?: number;
 }
+
+/** Of one node. */
+export interface NodeSettings extends SpeechSettings {
+  /** BCP 47, as the node sets it. */
+  language?: string | undefined;
+}
+
+const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
 /** One call's plan in the making. */
 interface Planning {
@@ -66,16 +76,42 @@ export class SpeechServices {
     this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
   }
 
-  /** Never throws: a service that cannot be used is left out and is one of the faults, as is one whose fault an earlier
-   *  call met and that lasts. */
-  plan({ stt, tts, llm }: SpeechSettings): PlannedSpeech {
+  /** The plan for a call that begins with `first`, and whose other nodes have `nodes`. Never throws: a service that cannot
+   *  be used is left out and is one of the faults, as is one whose fault an earlier call met and that lasts. */
+  plan(first: NodeSettings, nodes: ReadonlyMap<string, NodeSettings> = NO_NODES): PlannedSpeech {
     const faults: GatewayError[] = [];
     const onPermanentFault = (fault: ServiceFault): void => plan.onPermanentFault?.(fault);
     const planning = { faults, onPermanentFault };
+    const lists = {
+      stt: new SettingLists<SttSettings>(),
+      tts: new SettingLists<TtsSettings>(),
+      llm: new SettingLists<LlmSettings>(),
+    };
+    const numbersOf = ({ stt, tts, llm }: NodeSettings) => ({
+      stt: lists.stt.add(stt),
+      tts: lists.tts.add(tts),
+      llm: lists.llm.add(llm),
+    });
+    numbersOf(first);
+    const numbered = [...nodes].map(([id, node]) => ({ id, node, own: numbersOf(node) }));
+    noteExcess(lists, faults);
+    const stt = this.#recognizer(lists.stt.all, planning);
+    const voices = lists.tts.all.map((each) => this.#synthesizer(each, planning));
+    const models = lists.llm.all.map((each) => this.#languageModel(each, planning));
+    const [voice = this.#synthesizer([], planning), [llm]] = [voices[0], models];
+    const ofNodes = numbered.flatMap(({ id, node, own }): [string, NodeSpeech][] => {
+      const isFirst = own.stt === 0 && own.tts === 0 && own.llm === 0;
+      if (isFirst && node.language === first.language) return [];
+      // Who leads the conversation is the same in every node.
+      const model = llm === undefined ? undefined : (models[own.llm] ?? llm);
+      const { language } = node;
+      return [[id, { ...(voices[own.tts] ?? voice), sttList: own.stt, llm: model, language }]];
+    });
+    const { language } = first;
     const plan: SpeechPlan = {
-      stt: this.#recognizer(stt, planning),
-      ...this.#synthesizer(tts, planning),
-      llm: this.#languageModel(llm, planning),
+      ...{ stt, ...voice, llm },
+      ...(language !== undefined && { language }),
+      ...(ofNodes.length > 0 && { nodes: sharedNodes(ofNodes) }),
     };
     return { plan, faults };
   }
@@ -88,24 +124,43 @@ export class SpeechServices {
   }
 
   #recognizer(
-    settings: readonly SttSettings[],
+    lists: readonly (readonly SttSettings[])[],
     { faults, onPermanentFault }: Planning,
   ): SpeechToText | undefined {
     const { clock, log } = this.#means;
     const embedded = this.#embeddedStt;
-    const services = settings.flatMap((each) => {
+    const usableLists = lists.map((settings) => this.#recognizers(settings, faults));
+    const [services, ...others] = usableLists;
+    // A node that has none at all keeps that of the others.
+    const some = usableLists.find(({ length }) => length > 0);
+    if (services === undefined || some === undefined) return undefined;
+    if (others.length === 0 && services.every((each) => each === embedded)) {
+      return embedded?.service;
+    }
+    const filled = others.map((each) => (each.length === 0 ? some : each));
+    return createSttFallback({
+      services: services.length === 0 ? some : services,
+      others: filled,
+      ...{ clock, log, onPermanentFault },
+    });
+  }
+
+  #recognizers(settings: readonly SttSettings[], faults: GatewayError[]): SttFallbackService[] {
+    const embedded = this.#embeddedStt;
+    const services = settings.flatMap((each): SttFallbackService[] => {
       if (each.provider === 'pocketsphinx') return embedded === undefined ? [] : [embedded];
       const open = () => createSttService(each, this.#means);
       const limit = 'concurrency_limit' in each ? each.concurrency_limit : undefined;
-      return usable(faults, () => ({
-        ...this.#stt.of(each, each.provider, open),
-        sessions: this.#sessions.of(each, limit),
-      }));
+      return usable(faults, () => {
+        const found = this.#stt.of(each, each.provider, open);
+        const { setsLanguage = false } = found.service.capabilities;
+        const sessions = this.#sessions.of(each, limit);
+        return { ...found, sessions, ...(setsLanguage && languageOf(each)) };
+      });
     });
     if (embedded !== undefined && !services.includes(embedded)) services.push(embedded);
     noteKnownFaults(services, faults);
-    if (services.every((each) => each === embedded)) return embedded?.service;
-    return createSttFallback({ services, clock, log, onPermanentFault });
+    return services;
   }
 
   #synthesizer(
@@ -157,7 +212,42 @@ function noteKnownFaults(
   faults: GatewayError[],
 ): void {
   for (const { circuit } of services) {
-    if (circuit.permanentFault !== undefined) faults.push(circuit.permanentFault);
+    const { permanentFault } = circuit;
+    if (permanentFault !== undefined && !faults.includes(permanentFault)) {
+      faults.push(permanentFault);
+    }
+  }
+}
+
+/** The settings without their language are the family: a session that can changes to another language of it. */
+function languageOf(settings: SttSettings): Pick<SttFallbackService, 'family' | 'language'> {
+  const { language, ...others } = { language: undefined, ...settings };
+  return typeof language === 'string' ? { family: JSON.stringify(others), language } : {};
+}
+
+/** Nodes with the same services share one object: what is prepared for one of them serves the others. */
+function sharedNodes(nodes: readonly [string, NodeSpeech][]): ReadonlyMap<string, NodeSpeech> {
+  const shared: NodeSpeech[] = [];
+  return new Map(
+    nodes.map(([id, node]) => {
+      const same = shared.find((each) => isSame(each, node));
+      if (same === undefined) shared.push(node);
+      return [id, same ?? node];
+    }),
+  );
+}
+
+function isSame(one: NodeSpeech, other: NodeSpeech): boolean {
+  const { sttList, tts, voice, llm, language } = one;
+  const isSpoken = tts === other.tts && voice === other.voice && language === other.language;
+  return isSpoken && sttList === other.sttList && llm === other.llm;
+}
+
+function noteExcess(lists: Record<string, { refused: number }>, faults: GatewayError[]): void {
+  for (const [section, { refused }] of Object.entries(lists)) {
+    if (refused === 0) continue;
+    const reason = `the nodes use more than ${NODE_SERVICES_MAX} different services`;
+    faults.push(new GatewayError('SPEECH_SETTINGS_INVALID', { section, reason }));
   }
 }
 

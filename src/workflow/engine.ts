@@ -4,6 +4,7 @@
 
 import { isGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
+import { isSameLanguage } from '../model/language-tag.ts';
 import { trustIn } from '../model/word-trust.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
 import { greetingOf } from './engine/clip-lines.ts';
@@ -21,14 +22,15 @@ import {
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
+import { linesFor } from './engine/language-lines.ts';
 import { enterNode } from './engine/node-transition.ts';
 import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { rendered, type Step, say, wait } from './engine/step.ts';
+import { rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
-import type { Graph } from './graph/graph.ts';
+import type { Graph, GraphNode } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
 import { toolResponded, transferFailed } from './llm/tool-calls.ts';
@@ -53,7 +55,10 @@ export interface DialogueEngineOptions {
     Partial<
       Pick<
         WorkflowConfigurations,
-        'filler_phrases' | 'fault_transfer_enabled' | 'fault_transfer_destination'
+        | 'agent_language'
+        | 'filler_phrases'
+        | 'fault_transfer_enabled'
+        | 'fault_transfer_destination'
       >
     >;
   /** Default: there are no clips, and texts are spoken in their place. */
@@ -106,13 +111,20 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     isEnabled: settings.fault_transfer_enabled ?? false,
     destination: settings.fault_transfer_destination ?? '',
   };
-  const fixed = { graph, policy, lines: all, boost, waitPhrases, faultTransfer, clips, tools };
+  const wordingOf = wordings(
+    { lines: all, waitPhrases, isAgentLanguage: true },
+    settings.agent_language,
+  );
+  const fixed = { graph, policy, boost, faultTransfer, clips, tools, wordingOf };
+  const wordingAt = ({ nodeId }: DialogueState): Wording =>
+    wordingOf((nodeId === null ? undefined : graph.nodes.get(nodeId)) ?? graph.start);
   return {
     initial: INITIAL_STATE,
     step(state, event) {
       if (state.phase === 'ended') return { state, actions: [] };
       const step: Step = {
         ...fixed,
+        ...wordingAt(state),
         at: moment(event.at),
         state: structuredClone(state),
         actions: [],
@@ -121,7 +133,17 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
       return { state: step.state, actions: step.actions };
     },
     summarize: (state) => summaryOf(graph, state),
-    waitLines: (state) => waitLines({ ...fixed, at: 0, state, actions: [] }),
+    waitLines: (state) => waitLines({ ...fixed, ...wordingAt(state), at: 0, state, actions: [] }),
+  };
+}
+
+/** The author's words, and the engine's lines of their language, in nodes of the agent's language; in others the engine's
+ *  lines of that language. */
+function wordings(own: Wording, agentLanguage: string | undefined): (node: GraphNode) => Wording {
+  return ({ language }) => {
+    if (language === undefined) return own;
+    if (agentLanguage !== undefined && isSameLanguage(language, agentLanguage)) return own;
+    return { lines: linesFor(language), waitPhrases: [], isAgentLanguage: false };
   };
 }
 
@@ -298,7 +320,8 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
 /** In its turn: behind what is being said, and not while the caller speaks. */
 function announceEnd(step: Step, text: string): void {
   if (step.state.phase !== 'talking') return;
-  const words = text.trim() === '' ? step.lines.endingSoon : rendered(step, text);
+  const isAuthors = step.isAgentLanguage && text.trim() !== '';
+  const words = isAuthors ? rendered(step, text) : step.lines.endingSoon;
   say(step, { kind: 'notice', text: words, interruptible: true });
 }
 

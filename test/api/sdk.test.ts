@@ -115,7 +115,7 @@ describe('the client', () => {
   it('refuses by our catalogue what our catalogue does not have', async () => {
     const flow = new Workflow({ client, name: 'wrong' });
     for (const [node, message] of [
-      [{ type: 'agentNode', prompt: 'Ask.', voice: 'x' }, /unknown field/],
+      [{ type: 'agentNode', prompt: 'Ask.', accent: 'x' }, /unknown field/],
       [{ type: 'agentNode' }, /required field missing: prompt/],
       [{ type: 'webhook', http_method: 'TRACE' }, /not in allowed/],
       [{ type: 'qa', qa_sample_rate: '10' }, /expected number/],

@@ -60,8 +60,8 @@ async function storableWhole(
   return configuration;
 }
 
-/** Stored as sent, with the secrets that masks stand for: the rest comes from the organization at each call. */
-async function storableParts(
+/** Stored as sent, with the secrets that masks stand for: the rest comes from `used` at each call. */
+export async function storableParts(
   deps: ServiceRouteDeps,
   organizationId: string,
   of: { parts: unknown; stored: Settings; used: ConfiguredSections },

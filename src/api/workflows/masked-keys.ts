@@ -2,7 +2,12 @@
 // and a mask that comes back keeps the stored key. Source: contract §2.
 
 import { maskServices } from '../../model/speech-services/service-masks.ts';
-import { isSecretName, SERVICE_OVERRIDES, type WorkflowDefinition } from '../../model/workflow.ts';
+import {
+  isSecretName,
+  NODE_OVERRIDES,
+  SERVICE_OVERRIDES,
+  type WorkflowDefinition,
+} from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { maskSecret } from '../../telephony/registry/configuration.ts';
 
@@ -21,6 +26,21 @@ export function maskSettings(settings: Record<string, unknown>): Record<string, 
   };
 }
 
+/** The same for a definition, whose nodes may have services of their own. */
+export function maskDefinition(definition: WorkflowDefinition): Record<string, unknown> {
+  const nodes = definition.nodes.map((node) => {
+    const { [NODE_OVERRIDES]: services, ...data } = node.data;
+    const own = services === undefined ? {} : { [NODE_OVERRIDES]: maskServices(services) };
+    return { ...node, data: { ...maskedRecord(data), ...own } };
+  });
+  return { ...maskedRecord({ ...definition, nodes: [] }), nodes };
+}
+
+function maskedRecord(value: unknown): Record<string, unknown> {
+  const copy = maskKeys(value);
+  return isObject(copy) ? copy : {};
+}
+
 /** `incoming` with every mask of a key of `stored`, at the same place, replaced by that key. A copy. */
 export function restoreKeys(incoming: unknown, stored: unknown): unknown {
   return mapSecrets(incoming, stored, (given, known) =>
@@ -28,15 +48,18 @@ export function restoreKeys(incoming: unknown, stored: unknown): unknown {
   );
 }
 
-/** The same for a definition, whose nodes are found by their ids. */
+/** The same for a definition, whose nodes are found by their ids; not for services of nodes: their keys belong to an
+ *  account (model-configurations/node-overrides). */
 export function restoreNodeKeys(
   incoming: WorkflowDefinition,
   stored: WorkflowDefinition | undefined,
 ): WorkflowDefinition {
   const byId = new Map(stored?.nodes.map((node) => [node.id, node.data]));
   const nodes = incoming.nodes.map((node) => {
-    const data = restoreKeys(node.data, byId.get(node.id));
-    return isObject(data) ? { ...node, data } : node;
+    const { [NODE_OVERRIDES]: services, ...sent } = node.data;
+    const data = restoreKeys(sent, byId.get(node.id));
+    const own = services === undefined ? {} : { [NODE_OVERRIDES]: services };
+    return isObject(data) ? { ...node, data: { ...data, ...own } } : node;
   });
   return { ...incoming, nodes };
 }

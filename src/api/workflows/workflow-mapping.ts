@@ -3,11 +3,10 @@
 import type { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
-import { isObject } from '../../std/json.ts';
 import { publicDefinition } from '../../workflow/graph/public-definition.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
-import { maskKeys, maskSettings } from './masked-keys.ts';
+import { maskDefinition, maskSettings } from './masked-keys.ts';
 import type { workflowListItem, workflowOut, workflowVersionOut } from './workflow-schema.ts';
 
 /** Throws WORKFLOW_NOT_FOUND, for a foreign one too. */
@@ -42,7 +41,9 @@ export function workflowOnWire(
     status: workflow.status,
     created_at: isoTime(workflow.createdAt),
     workflow_definition:
-      version === undefined ? {} : masked(publicDefinition(version.definition, { isLoadable })),
+      version === undefined
+        ? {}
+        : maskDefinition(publicDefinition(version.definition, { isLoadable })),
     current_definition_id: version?.id ?? null,
     template_context_variables: version?.templateContextVariables ?? {},
     call_disposition_codes: { disposition_codes: workflow.dispositionCodes },
@@ -75,13 +76,8 @@ export function versionOnWire(version: WorkflowVersion): z.infer<typeof workflow
     status: version.status,
     created_at: isoTime(version.createdAt),
     published_at: isoTimeOrNull(version.publishedAt),
-    workflow_json: masked(publicDefinition(version.definition)),
+    workflow_json: maskDefinition(publicDefinition(version.definition)),
     workflow_configurations: maskSettings(version.configurations),
     template_context_variables: version.templateContextVariables,
   };
-}
-
-function masked(value: unknown): Record<string, unknown> {
-  const copy = maskKeys(value);
-  return isObject(copy) ? copy : {};
 }

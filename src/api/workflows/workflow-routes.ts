@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Workflow, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
+import type { Workflow, WorkflowStatus } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
@@ -14,6 +14,10 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, idOut } from '../http/values.ts';
 import type { ServiceRouteDeps } from '../model-configurations/model-configuration-routes.ts';
+import {
+  type NodeOverrides,
+  storableNodeOverrides,
+} from '../model-configurations/node-overrides.ts';
 import { storableOverrides } from '../model-configurations/workflow-overrides.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
 import { listedOnWire, shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
@@ -209,7 +213,10 @@ async function draftChange(
     : undefined;
   return {
     ...(isObject(definition)
-      ? await changedDefinition(deps, workflow, { sent: definition, stored: shown?.definition })
+      ? await changedDefinition(deps, workflow, {
+          ...{ sent: definition, stored: shown?.definition },
+          configurations: sent ?? stored,
+        })
       : {}),
     ...(isObject(sent)
       ? { configurations: await keepExternalPbx(deps, workflow.organizationId, { sent, stored }) }
@@ -229,13 +236,14 @@ async function storableSettings(
   return { ...(isObject(restored) ? restored : {}), ...services };
 }
 
-function changedDefinition(
-  deps: ApiDeps,
+async function changedDefinition(
+  deps: ServiceRouteDeps,
   { id, organizationId }: Workflow,
-  { sent, stored }: { sent: WorkflowDefinition; stored: WorkflowDefinition | undefined },
+  { sent, ...of }: NodeOverrides,
 ) {
-  const known = stripUnknownData(keepUnseen(restoreNodeKeys(sent, stored), stored));
-  return storableDefinition(deps, known, { organizationId, workflowId: id });
+  const known = stripUnknownData(keepUnseen(restoreNodeKeys(sent, of.stored), of.stored));
+  const definition = await storableNodeOverrides(deps, organizationId, { ...of, sent: known });
+  return storableDefinition(deps, definition, { organizationId, workflowId: id });
 }
 
 function statusRoute(api: Api, deps: ApiDeps): void {

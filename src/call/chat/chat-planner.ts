@@ -3,7 +3,6 @@
 import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workflow.ts';
-import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
@@ -13,7 +12,7 @@ import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import { policyOf, turnSettingsOf } from '../setup/call-plan.ts';
-import type { LanguageModelSource } from '../setup/call-services.ts';
+import type { LanguageModelSource, PlannedModels } from '../setup/call-services.ts';
 import { planTools } from '../setup/plan-tools.ts';
 
 export interface ChatPlannerDeps {
@@ -26,8 +25,7 @@ export interface ChatPlannerDeps {
 export interface ChatPlan {
   engine: DialogueEngine;
   settings: WorkflowConfigurations;
-  /** Undefined: the scripted policy leads the conversation. */
-  llm: LanguageModel | undefined;
+  models: PlannedModels;
 }
 
 export class ChatPlanner {
@@ -47,8 +45,8 @@ export class ChatPlanner {
     const { organizationId, initialContext } = of;
     const settings = turnSettingsOf(configurations);
     const graph = parseGraph(definition);
-    const llm = await models.languageModelOf({ organizationId, configurations });
-    const policy = policyOf({ llm });
+    const planned = await models.modelsOf({ organizationId, configurations, definition });
+    const policy = policyOf(planned);
     const tools = policy === 'model' ? await planTools(this.#deps, of, definition) : NO_TOOLS;
     // Clips are replaced by their texts.
     const refs = [...clipRefsOf(definition, initialContext), ...toolClipRefs(tools)];
@@ -62,6 +60,6 @@ export class ChatPlanner {
       lines: linesFor(settings.agent_language),
       clips: ({ by, value }) => rows.find((clip) => clip[by] === value),
     });
-    return { engine, settings, llm };
+    return { engine, settings, models: planned };
   }
 }

@@ -7,7 +7,6 @@ import { turns } from '../../metrics/metrics.ts';
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
-import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { DialogueEvent } from '../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
@@ -19,17 +18,17 @@ import {
   type GenerateAction,
 } from '../dialogue/dialogue-runner.ts';
 import type { GenerationSink } from '../dialogue/generation.ts';
+import { modelOfNode } from '../dialogue/node-model.ts';
 import { failedTransfer } from '../dialogue/tool-runner.ts';
 import type { ToolRequestDeps } from '../http/tool-request.ts';
+import type { PlannedModels } from '../setup/call-services.ts';
 
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
 
-export interface TurnDeps {
+export interface TurnDeps extends PlannedModels {
   run: Run;
   engine: DialogueEngine;
-  /** Undefined: the scripted policy leads. */
-  llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
   toolRequests: Omit<ToolRequestDeps, 'clock'>;
@@ -87,7 +86,7 @@ class Turn {
   readonly #cutShort = (): void => this.#fail(this.#signal.reason);
 
   constructor(deps: TurnDeps, state: DialogueState, settling: Settling, signal: AbortSignal) {
-    const { engine, run, llm, toolRequests, clock, log } = deps;
+    const { engine, run, toolRequests, clock, log } = deps;
     this.#deps = deps;
     this.#settling = settling;
     this.#signal = signal;
@@ -102,7 +101,7 @@ class Turn {
       medium: this.#medium(),
       record: this.#record,
       organizationId: run.organizationId,
-      llm,
+      llm: modelOfNode(deps, () => deps.nodes?.get(this.#record.place.nodeId ?? '') ?? deps),
       toolRequests,
       clock,
       log,

@@ -179,7 +179,7 @@ class LeasedWork {
     }
   }
 
-  #turnDeps({ engine, llm }: ChatPlan): TurnDeps {
+  #turnDeps({ engine, models }: ChatPlan): TurnDeps {
     const { run } = this.#chat;
     const { clock, http } = this.#deps;
     const mediaMs = (): number => sinceStart(clock, run);
@@ -188,7 +188,7 @@ class LeasedWork {
       this.#runLog.append(body, mediaMs());
     };
     const log = this.#deps.log.child({ runId: run.id });
-    return { run, engine, llm, clock, log, toolRequests: http, note, mediaMs };
+    return { ...models, run, engine, clock, log, toolRequests: http, note, mediaMs };
   }
 
   #failureOf(error: unknown): GatewayError {

@@ -51,10 +51,9 @@ export class CallPlanner {
     const version = call.fresh ?? (await this.#adopt(run));
     const fetch = fetches.start(run, version.definition);
     const { organizationId } = run;
-    const { configurations } = version;
+    const { configurations, definition } = version;
     const { plan: speech, faults: unusable } = await services.speech.planOf({
-      organizationId,
-      configurations,
+      ...{ organizationId, configurations, definition },
     });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);

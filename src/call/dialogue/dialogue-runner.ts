@@ -39,6 +39,8 @@ export interface DialogueMedium {
   /** The request's answer is not needed any more. */
   onAbandoned?(requestId: number): void;
   expect(expectation: ExpectedInput): void;
+  /** A node is entered: what is said or asked after this belongs to it. */
+  entered?(nodeId: string): void;
   /** Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   end(reason: EndReason): void;
@@ -202,6 +204,7 @@ export class DialogueRunner {
         break;
       case 'log':
         this.#record.note(action.body);
+        if (action.body.type === 'node.entered') this.#medium.entered?.(action.body.nodeId);
         break;
       case 'call-out':
       case 'transfer':

@@ -267,12 +267,13 @@ export class Generation {
     this.#report({ usage: estimatedUsage(action, said), ...times, isEstimated: true });
   }
 
-  #report({ usage, firstTokenMs, totalMs, isEstimated }: UsageReport): void {
+  #report({ usage, firstTokenMs, totalMs, isEstimated, answeredBy }: UsageReport): void {
     const llm = this.#llm;
     if (llm === undefined) return;
     this.#listener.onUsage({
       type: 'model.usage',
-      ...{ service: llm.name, model: llm.model, firstTokenMs, totalMs },
+      ...(answeredBy ?? { service: llm.name, model: llm.model }),
+      ...{ firstTokenMs, totalMs },
       ...usage,
       ...(isEstimated === true && { isEstimated }),
     });

@@ -33,6 +33,7 @@ export interface UsageReport {
   totalMs: number;
   /** The gateway's count of an aborted request. */
   isEstimated?: boolean;
+  answeredBy?: { service: string; model: string };
 }
 
 export interface SpeculationOptions {

@@ -25,7 +25,10 @@ export interface Prepared {
 }
 
 export interface StartDeps {
-  store: Pick<Store, 'workflows' | 'tools' | 'starts' | 'organizations' | 'accounts'>;
+  store: Pick<
+    Store,
+    'workflows' | 'tools' | 'starts' | 'organizations' | 'accounts' | 'modelConfigurations'
+  >;
   routes: OutboundRoutes;
   random: Random;
 }

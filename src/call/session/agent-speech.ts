@@ -12,7 +12,7 @@ import type { SessionEvents } from './session-events.ts';
 export class AgentSpeech {
   readonly #record: SessionEvents;
   readonly #clips: CallClips;
-  readonly #lines: PreparedLines;
+  readonly #lines: Pick<PreparedLines, 'samples'>;
   readonly #kept: (text: string) => Int16Array | undefined;
   readonly #onUnsaid: (utteranceId: number) => void;
   readonly #audio: () => CallAudio | undefined;
@@ -20,7 +20,7 @@ export class AgentSpeech {
   constructor(deps: {
     record: SessionEvents;
     clips: CallClips;
-    lines: PreparedLines;
+    lines: Pick<PreparedLines, 'samples'>;
     /** A line that the voice keeps: a greeting that another call, or this one while it rang, has had rendered. */
     kept: (text: string) => Int16Array | undefined;
     /** An interjection is not rendered: it will not be said. */

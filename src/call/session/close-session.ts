@@ -66,15 +66,8 @@ async function closeAudio(ending: Ending): Promise<void> {
   audio.stop();
   const recording = await audio.close();
   if (recording !== undefined) record.note({ type: 'recording.finished', ...recording });
-  const { tts, stt } = ending.plan.speech;
-  if (!record.isCounted('tts')) {
-    record.note({
-      type: 'speech.usage',
-      service: tts.name,
-      model: tts.model,
-      characters: record.charactersSpoken,
-    });
-  }
+  const { stt } = ending.plan.speech;
+  for (const spoken of record.charactersSpoken) record.note({ type: 'speech.usage', ...spoken });
   if (stt === undefined || record.isCounted('stt')) return;
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }

@@ -37,6 +37,7 @@ export function openAudio(
     stt: plan.speech.stt,
     tts: plan.speech.tts,
     voice: plan.speech.voice,
+    language: plan.speech.language,
     detectsInBandDtmf: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),

@@ -21,6 +21,19 @@ export interface AnswerTimes {
   firstFrameAt: number;
 }
 
+interface Voice {
+  name: string;
+  model: string;
+  /** Undefined: it speaks sentence by sentence. */
+  stream?: unknown;
+}
+
+interface SpokenCharacters {
+  service: string;
+  model: string;
+  characters: number;
+}
+
 interface Spoken extends NodePlace {
   kind: UtteranceKind;
 }
@@ -39,7 +52,9 @@ export class SessionEvents extends DialogueRecord {
   readonly #heard = new Set<number>();
   /** The turn without an answer so far. */
   #turn: CallerTurn | undefined;
-  #charactersSpoken = 0;
+  /** What the agent speaks with, and the characters of every voice so far. */
+  voice: Voice = { name: '', model: '' };
+  readonly #spoken: { voice: Voice; characters: number }[] = [];
   /** Jobs whose services count what they do. */
   readonly #counted = new Set<ServiceUsage['job']>();
 
@@ -48,9 +63,16 @@ export class SessionEvents extends DialogueRecord {
     this.#runLog = runLog;
   }
 
-  /** Characters sent to speech synthesis so far. */
-  get charactersSpoken(): number {
-    return this.#charactersSpoken;
+  /** Characters sent to voices that did not count them: where another voice has counted, those of the embedded one,
+   *  which speaks sentence by sentence. */
+  get charactersSpoken(): SpokenCharacters[] {
+    const { name: service, model } = this.voice;
+    const hasCounted = this.isCounted('tts');
+    const spoken = this.#spoken.filter(({ voice }) => !hasCounted || voice.stream === undefined);
+    if (spoken.length === 0 && !hasCounted) return [{ service, model, characters: 0 }];
+    return spoken.map(({ voice, characters }) => {
+      return { service: voice.name, model: voice.model, characters };
+    });
   }
 
   /** Whether the services of the job have counted what they did. */
@@ -91,7 +113,10 @@ export class SessionEvents extends DialogueRecord {
   }
 
   spoken(text: string): void {
-    this.#charactersSpoken += text.length;
+    const { voice } = this;
+    const known = this.#spoken.find((each) => each.voice === voice);
+    if (known === undefined) this.#spoken.push({ voice, characters: text.length });
+    else known.characters += text.length;
   }
 
   /** The first frame of an utterance is on the wire: the caller's last turn is answered. */

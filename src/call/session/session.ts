@@ -32,6 +32,7 @@ import { CallTransfer } from './call-transfer.ts';
 import { closeSession } from './close-session.ts';
 import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
+import { NodeServices } from './node-services.ts';
 import { openAudio } from './session-audio.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
@@ -66,6 +67,7 @@ export class CallSession {
   readonly #idle: IdleTimer;
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueRunner;
+  readonly #services: NodeServices;
   readonly #wait: WaitLines;
   readonly #suspension: CallSuspension;
   readonly #gone = new AbortController();
@@ -91,14 +93,15 @@ export class CallSession {
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
-    plan.speech.onPermanentFault = (fault) => this.#record.fault(fault, false);
+    this.#services = new NodeServices(plan.speech, {
+      ...{ record: this.#record, audio: () => this.#audio },
+      onChanged: (speech) => this.#wait.use(speech),
+    });
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
+    const audio = (): CallAudio | undefined => this.#audio;
     this.#wait = new WaitLines({
-      plan,
-      clock: this.#clock,
-      log: this.#log,
-      audio: () => this.#audio,
+      ...{ plan, clock: this.#clock, log: this.#log, audio },
       isSuspended: () => this.#suspension.isSuspended,
       dialogue: () => this.#dialogue,
     });
@@ -107,20 +110,17 @@ export class CallSession {
       medium: this.#medium(),
       record: this.#record,
       organizationId: plan.run.organizationId,
-      llm: plan.speech.llm,
+      llm: this.#services.llm,
       toolRequests: deps.http,
-      clock: deps.clock,
-      log: this.#log,
+      ...{ clock: deps.clock, log: this.#log },
     });
     this.#idle = new IdleTimer({
-      clock: this.#clock,
+      ...{ clock: this.#clock, busy: () => this.#busy() },
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
-      busy: () => this.#busy(),
       onIdle: () => this.#dialogue.dispatch({ type: 'idle' }),
     });
     this.#suspension = new CallSuspension({
-      clock: this.#clock,
-      audio: () => this.#audio,
+      ...{ clock: this.#clock, audio },
       dispatch: (event) => this.#dialogue.dispatch(event),
       note: (body) => this.#record.note(body),
       idle: this.#idle,
@@ -178,8 +178,8 @@ export class CallSession {
     const audio = (): CallAudio | undefined => this.#audio;
     const speech = new AgentSpeech({
       record: this.#record,
-      ...{ clips: plan.clips, lines: this.#wait.prepared },
-      kept: (text) => plan.speech.tts.kept?.(text, plan.speech.voice),
+      ...{ clips: plan.clips, lines: this.#wait },
+      kept: (text) => this.#services.kept(text),
       onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
       audio,
     });
@@ -189,13 +189,14 @@ export class CallSession {
       callId: () => this.#callId,
       callerGone: this.#gone.signal,
       note: (body) => this.#record.note(body),
-      consultation: { ...this.#deps.services, ...plan.speech },
+      consultation: this.#services.consultation(this.#deps.services),
     });
     return {
       waitsAtOpening: true,
       say: (action) => speech.say(action),
       openAnswer: (action) => speech.openAnswer(action),
       expect: (expectation) => this.#audio?.expect(expectation),
+      entered: (nodeId) => this.#services.enter(nodeId),
       transfer: (action, signal) => transfer.transfer(action, signal),
       // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
@@ -263,8 +264,7 @@ export class CallSession {
       plan,
       start,
       media,
-      recording: this.#options.recording,
-      clock: this.#clock,
+      ...{ recording: this.#options.recording, clock: this.#clock },
       onEvent: (event) => {
         if (event.type === 'turn') this.#wait.callerTurn();
         handleAudioEvent(targets, event);

@@ -3,12 +3,16 @@
 
 import type { Log } from '../../log.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
+import type { NodeSpeech } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import { transferUnderWay } from '../../workflow/engine/tool-results.ts';
 import type { DialogueRunner } from '../dialogue/dialogue-runner.ts';
 import { SilenceWatchdog } from '../dialogue/silence-watchdog.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 import { PreparedLines } from '../setup/prepared-lines.ts';
+
+/** Voices whose lines are kept: each has ten lines of a few seconds. */
+const VOICES_MAX = 3;
 
 export interface WaitLinesOptions {
   plan: Pick<CallPlan, 'engine' | 'settings' | 'speech'>;
@@ -21,15 +25,18 @@ export interface WaitLinesOptions {
 }
 
 export class WaitLines {
-  readonly prepared: PreparedLines;
+  /** By the voice that speaks them; the last one used is the last. */
+  readonly #prepared = new Map<NodeSpeech, PreparedLines>();
+  #speech: NodeSpeech;
   readonly #options: WaitLinesOptions;
   readonly #watchdog: SilenceWatchdog;
+  #hasBegun = false;
 
   constructor(options: WaitLinesOptions) {
-    const { plan, clock, log, audio } = options;
+    const { plan, clock, audio } = options;
     const { filler_delay_seconds: delayS, waiting_tone_enabled: hasTone } = plan.settings;
     this.#options = options;
-    this.prepared = new PreparedLines({ ...plan.speech, log });
+    this.#speech = plan.speech;
     this.#watchdog = new SilenceWatchdog({
       clock,
       lineMs: delayS * 1_000,
@@ -44,10 +51,35 @@ export class WaitLines {
 
   /** The conversation has begun. Outages and faults are explained also by an agent that never explains a wait. */
   begin(): void {
-    const { plan, dialogue } = this.#options;
+    this.#hasBegun = true;
+    this.#prepare();
+  }
+
+  /** The conversation is in a node with other services: its lines are spoken with these. */
+  use(speech: NodeSpeech): void {
+    this.#speech = speech;
+    if (this.#hasBegun) this.#prepare();
+  }
+
+  /** A line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
+  samples(text: string): Int16Array | undefined {
+    return this.#prepared.get(this.#speech)?.samples(text);
+  }
+
+  #prepare(): void {
+    const { plan, log, dialogue } = this.#options;
+    const { tts, voice } = this.#speech;
+    const lines = this.#prepared.get(this.#speech) ?? new PreparedLines({ tts, voice, log });
+    this.#prepared.delete(this.#speech);
+    this.#prepared.set(this.#speech, lines);
+    for (const [speech, oldest] of this.#prepared) {
+      if (this.#prepared.size <= VOICES_MAX) break;
+      this.#prepared.delete(speech);
+      oldest.close();
+    }
     const { waits, faults } = plan.engine.waitLines(dialogue().state);
     const hasLines = plan.settings.filler_delay_seconds > 0;
-    void this.prepared.prepare(hasLines ? [...waits, ...faults] : faults);
+    void lines.prepare(hasLines ? [...waits, ...faults] : faults);
   }
 
   /** Something has happened that may begin or end a wait. */
@@ -71,7 +103,7 @@ export class WaitLines {
 
   close(): void {
     this.#watchdog.close();
-    this.prepared.close();
+    for (const lines of this.#prepared.values()) lines.close();
   }
 
   #isOwed(): boolean {

@@ -1,21 +1,33 @@
 // What the calls of a process share: the clock of their media, the model of their VAD, and the source of their speech
 // services.
 
+import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { PlannedSpeech } from '../../speech/speech-plan.ts';
 
-/** Whose services they are: an organization's, unless the agent's version names its own. */
+/** Whose services they are: an organization's, unless the agent's version or a node of it names its own. */
 export interface SpeechOwner {
   organizationId: string;
   /** Of the workflow's version. */
   configurations: Record<string, unknown>;
+  /** Of the same version. Default: no node has services of its own. */
+  definition?: WorkflowDefinition;
+}
+
+/** The language model of the first node, and of the nodes that have others. */
+export interface PlannedModels {
+  /** Undefined: the scripted policy leads the conversation. */
+  llm: LanguageModel | undefined;
+  nodes?: ReadonlyMap<string, { llm: LanguageModel | undefined }>;
 }
 
 /** Never rejects: what cannot be used is replaced by the gateway's own. */
 export interface LanguageModelSource {
   /** Undefined: the scripted policy leads the conversation. */
   languageModelOf(owner: SpeechOwner): Promise<LanguageModel | undefined>;
+  /** For a conversation in writing. */
+  modelsOf(owner: SpeechOwner): Promise<PlannedModels>;
 }
 
 export interface SpeechSource extends LanguageModelSource {

@@ -3,16 +3,35 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import {
+  type NodeServices,
+  nodeServicesIn,
+  nodeSettingsOf,
+} from '../../model/speech-services/node-services.ts';
+import {
+  type LlmSettings,
+  type ServiceProblem,
   type SpeechSettings,
-  speechSettingsOf,
+  sectionsOf,
+  settingsIn,
 } from '../../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from '../../speech/language-models.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
+import { SettingLists } from '../../speech/setting-lists.ts';
 import type { PlannedSpeech } from '../../speech/speech-plan.ts';
-import { type SpeechServices, settingsFaultOf } from '../../speech/speech-services.ts';
+import {
+  type NodeSettings,
+  type SpeechServices,
+  settingsFaultOf,
+} from '../../speech/speech-services.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
-import type { LanguageModelSource, SpeechOwner, SpeechSource } from './call-services.ts';
+import { stepNodesIn } from '../../workflow/graph/step-nodes.ts';
+import type {
+  LanguageModelSource,
+  PlannedModels,
+  SpeechOwner,
+  SpeechSource,
+} from './call-services.ts';
 
 interface SettingsDeps {
   store: Pick<Store, 'modelConfigurations'>;
@@ -21,6 +40,7 @@ interface SettingsDeps {
 }
 
 const GATEWAY_SETTINGS: SpeechSettings = { stt: [], tts: [], llm: [] };
+const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
 /** For a process without calls. */
 export class OrganizationModels implements LanguageModelSource {
@@ -31,10 +51,25 @@ export class OrganizationModels implements LanguageModelSource {
   }
 
   async languageModelOf(owner: SpeechOwner): Promise<LanguageModel | undefined> {
+    const { first } = await settingsOf(this.#deps, owner);
+    return this.#model(first.llm, owner);
+  }
+
+  async modelsOf(owner: SpeechOwner): Promise<PlannedModels> {
+    const { first, nodes } = await settingsOf(this.#deps, owner);
+    const llm = this.#model(first.llm, owner);
+    if (llm === undefined || nodes.size === 0) return { llm };
+    const lists = new SettingLists<LlmSettings>();
+    lists.add(first.llm);
+    const numbers = [...nodes].map(([id, node]) => [id, lists.add(node.llm)] as const);
+    const all = lists.all.map((list, nth) => (nth === 0 ? llm : this.#model(list, owner)));
+    return { llm, nodes: new Map(numbers.map(([id, nth]) => [id, { llm: all[nth] ?? llm }])) };
+  }
+
+  #model(settings: readonly LlmSettings[], owner: SpeechOwner): LanguageModel | undefined {
     const { models, log } = this.#deps;
-    const { settings } = await settingsOf(this.#deps, owner);
     try {
-      return models.of(settings.llm);
+      return models.of(settings);
     } catch (error) {
       log.warn({ err: error, organizationId: owner.organizationId }, 'language model not usable');
       return models.of([]);
@@ -52,27 +87,62 @@ export class OrganizationSpeech extends OrganizationModels implements SpeechSour
 
   async planOf(owner: SpeechOwner): Promise<PlannedSpeech> {
     const { services } = this.#deps;
-    const { settings, faults } = await settingsOf(this.#deps, owner);
-    const planned = services.plan(settings);
+    const { first, nodes, faults } = await settingsOf(this.#deps, owner);
+    const planned = services.plan(first, nodes);
     return { plan: planned.plan, faults: [...faults, ...planned.faults] };
   }
 }
 
+interface CallSettings {
+  /** Of the node in which the call begins. */
+  first: NodeSettings;
+  /** Of every node, by id; empty if none has services of its own. */
+  nodes: ReadonlyMap<string, NodeSettings>;
+  faults: GatewayError[];
+}
+
 /** Never rejects. */
-async function settingsOf(
-  { store, random, log }: SettingsDeps,
-  { organizationId, configurations: workflow }: SpeechOwner,
-): Promise<{ settings: SpeechSettings; faults: GatewayError[] }> {
+async function settingsOf(deps: SettingsDeps, owner: SpeechOwner): Promise<CallSettings> {
+  const { organizationId, configurations: workflow, definition } = owner;
   try {
-    const stored = await store.modelConfigurations.forCalls(organizationId);
-    const pickKey = (keys: readonly string[]) => keys[random.integer(keys.length)] ?? '';
-    const settings = speechSettingsOf({ organization: undefined, ...stored, workflow }, pickKey);
-    const faults = settings.problems.map(({ model, message }) => {
+    const stored = await deps.store.modelConfigurations.forCalls(organizationId);
+    const problems: ServiceProblem[] = [];
+    const sections = sectionsOf({ organization: undefined, ...stored, workflow }, problems);
+    const pickKey = onceForEach((keys) => keys[deps.random.integer(keys.length)] ?? '');
+    const call = settingsIn(sections, pickKey, problems);
+    const steps = definition && stepNodesIn(definition);
+    const own = new Map<string, NodeServices>();
+    for (const { id, data } of steps?.all ?? []) {
+      const services = nodeServicesIn(data);
+      if (services !== undefined) own.set(id, services);
+    }
+    const ofNodes = nodeSettingsOf(sections, own, pickKey);
+    const faults = [...problems, ...ofNodes.problems].map(({ model, message }) => {
       return new GatewayError('SPEECH_SETTINGS_INVALID', { section: model, reason: message });
     });
-    return { settings, faults };
+    if (own.size === 0) return { first: call, nodes: NO_NODES, faults };
+    const settingsOfNode = (id: string): NodeSettings => {
+      const language = own.get(id)?.language;
+      return { ...(ofNodes.nodes.get(id) ?? call), ...(language !== undefined && { language }) };
+    };
+    const nodes = new Map(steps?.all.map(({ id }) => [id, settingsOfNode(id)]));
+    return { first: nodes.get(steps?.first?.id ?? '') ?? call, nodes, faults };
   } catch (error) {
-    log.error({ err: error, organizationId }, 'speech services not read, the gateway has its own');
-    return { settings: GATEWAY_SETTINGS, faults: [settingsFaultOf(error)] };
+    deps.log.error(
+      { err: error, organizationId },
+      'speech services not read, the gateway has its own',
+    );
+    return { first: GATEWAY_SETTINGS, nodes: NO_NODES, faults: [settingsFaultOf(error)] };
   }
+}
+
+/** The same key of a list for all services of the call, whose connections share an account. */
+function onceForEach(pick: (keys: readonly string[]) => string) {
+  const picked = new Map<string, string>();
+  return (keys: readonly string[]): string => {
+    const name = JSON.stringify(keys);
+    const key = picked.get(name) ?? pick(keys);
+    picked.set(name, key);
+    return key;
+  };
 }

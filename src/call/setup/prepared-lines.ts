@@ -30,6 +30,7 @@ export class PreparedLines {
   async prepare(texts: readonly string[]): Promise<void> {
     let failures = 0;
     for (const text of texts.slice(0, LINES_MAX)) {
+      if (this.#lines.has(text)) continue;
       if (this.#abort.signal.aborted || failures >= FAILURES_MAX) return;
       try {
         await this.#render(text);

@@ -36,6 +36,7 @@ const deepgram = z
       .default('nova-3-general')
       .meta({
         description: 'The flux models decide themselves when the caller has finished.',
+        language_in_name: '^flux-general-([a-z]{2})$',
         examples: ['nova-3-general', 'nova-3-medical', 'flux-general-en', 'flux-general-multi'],
         allow_custom_input: true,
       }),

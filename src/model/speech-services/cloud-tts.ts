@@ -70,6 +70,7 @@ const deepgram = z
       .default('aura-2-helena-en')
       .describe('The voice, which is the model as well.')
       .meta({
+        language_in_name: '-([a-z]{2})$',
         examples: ['aura-2-helena-en', 'aura-2-thalia-en', 'aura-asteria-en'],
         allow_custom_input: true,
       }),

@@ -59,6 +59,12 @@ export function storableService(
   return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };
 }
 
+/** What is wrong with a service, which may have a list of keys. Undefined: nothing. */
+export function serviceProblemOf(job: SpeechJob, service: ConfiguredService): string | undefined {
+  const stored = storableService(job, service);
+  return 'problem' in stored ? stored.problem : undefined;
+}
+
 /** One key of the list, if it has a list. */
 export function withOneKey(
   service: ConfiguredService,
@@ -97,9 +103,27 @@ export function addressesIn(service: ConfiguredService): [field: string, address
   );
 }
 
-function defaultsOf(job: SpeechJob, provider: string): Record<string, unknown> {
+/** What beside keys and addresses makes another account: services fail for a model alone, and a description may name
+ *  another path. */
+const ACCOUNT_FIELDS: readonly string[] = ['provider', 'model', 'region', 'description'];
+
+/** The settings that say whose account it is, and not what it shall do. */
+export function accountIn(settings: object): Record<string, unknown> {
+  const fields = Object.entries(settings).filter(
+    ([name]) => ACCOUNT_FIELDS.includes(name) || ADDRESS_NAME.test(name) || isServiceSecret(name),
+  );
+  return Object.fromEntries(fields);
+}
+
+/** The schema of a service's fields; undefined if this version does not have it. */
+export function serviceRow(job: SpeechJob, provider: string): z.ZodObject | undefined {
   const row = Object.hasOwn(ROWS[job], provider) ? ROWS[job][provider] : undefined;
-  if (!(row instanceof z.ZodObject)) return {};
+  return row instanceof z.ZodObject ? row : undefined;
+}
+
+function defaultsOf(job: SpeechJob, provider: string): Record<string, unknown> {
+  const row = serviceRow(job, provider);
+  if (row === undefined) return {};
   const fields = Object.entries(row.shape).map(([name, field]) => [
     name,
     field instanceof z.ZodType ? field.safeParse(undefined).data : undefined,

@@ -52,14 +52,13 @@ export interface StoredSettings {
   workflow: Readonly<Record<string, unknown>>;
 }
 
-/** The settings of a call. A service that this version cannot use is left out and listed in `problems`: no call fails
+/** The settings of sections. A service that this version cannot use is left out and listed in `problems`: no call fails
  *  because of it. `pickKey` takes one key of a list, for the whole call. */
-export function speechSettingsOf(
-  stored: StoredSettings,
+export function settingsIn(
+  sections: ConfiguredSections,
   pickKey: (keys: readonly string[]) => string,
-): SpeechSettings & { readonly problems: readonly ServiceProblem[] } {
-  const problems: ServiceProblem[] = [];
-  const sections = sectionsOf(stored, problems);
+  problems: ServiceProblem[],
+): SpeechSettings {
   const of = <Settings>(job: SpeechJob, rows: ServiceRows<Settings>): Settings[] => {
     const services = sections[job] ? servicesIn(sections[job]) : [];
     return services.flatMap((service) => {
@@ -73,11 +72,11 @@ export function speechSettingsOf(
     stt: of<SttSettings>('stt', sttServices),
     tts: of<TtsSettings>('tts', ttsServices),
     llm: of<LlmSettings>('llm', llmServices),
-    problems,
   };
 }
 
-function sectionsOf(stored: StoredSettings, problems: ServiceProblem[]): ConfiguredSections {
+/** The sections of a call, before those of single nodes. */
+export function sectionsOf(stored: StoredSettings, problems: ServiceProblem[]): ConfiguredSections {
   const { organization, legacyUser, workflow } = stored;
   const overriding = pipelineOf(workflow['model_configuration_v2_override'], problems);
   if (overriding !== undefined) return overriding;

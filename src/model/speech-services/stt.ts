@@ -5,9 +5,10 @@ import { cloudSttServices } from './cloud-stt.ts';
 import { describedSttServices } from './described-stt.ts';
 import { genericSttServices } from './generic-stt.ts';
 
-const pocketsphinx = z
-  .object({ provider: z.literal('pocketsphinx') })
-  .describe('Recognises closed answers on this machine, in English.');
+const pocketsphinx = z.object({ provider: z.literal('pocketsphinx') }).meta({
+  description: 'Recognises closed answers on this machine, in English.',
+  languages: ['en'],
+});
 
 export const sttServices = {
   pocketsphinx,

@@ -9,7 +9,7 @@ export const VOICES = ['slt', 'rms', 'awb', 'kal16', 'kal'] as const;
 
 const flite = z
   .object({ provider: z.literal('flite'), voice: z.enum(VOICES).default('slt') })
-  .describe('Speaks English on this machine.');
+  .meta({ description: 'Speaks English on this machine.', languages: ['en'] });
 
 export const ttsServices = {
   flite,

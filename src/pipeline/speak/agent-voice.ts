@@ -30,16 +30,25 @@ export interface AgentVoiceListener {
   onSettled(): void;
 }
 
-export interface AgentVoiceOptions {
+/** Services differ by node; the plan of a call bounds their number. */
+export interface SpokenWith {
+  tts: TextToSpeech;
+  voice: string | undefined;
+}
+
+interface Speaker extends SpokenWith {
+  synthesizer: Synthesizer;
+}
+
+export interface AgentVoiceOptions extends SpokenWith {
   clock: Clock;
   mediaMs: () => number;
   codec: Codec;
   wire: AudioWire;
   lead: SendAheadOptions;
   marks: boolean;
-  ambient: BackgroundNoise | undefined;
-  tts: TextToSpeech;
-  voice: string | undefined;
+  /** Default: none. */
+  ambient?: BackgroundNoise | undefined;
   listener: AgentVoiceListener;
 }
 
@@ -47,7 +56,10 @@ export class AgentVoice {
   readonly playout: Playout;
   readonly #clock: Clock;
   readonly #mediaMs: () => number;
-  readonly #speaker: Synthesizer;
+  /** Of each voice that the call has had: one that is left still speaks what was begun with it. */
+  readonly #speakers: Speaker[] = [];
+  /** What the next utterance is spoken with. */
+  #speaker: Speaker;
   readonly #listener: AgentVoiceListener;
   readonly #pause: Filler;
   #isAway = false;
@@ -71,13 +83,23 @@ export class AgentVoice {
         mayStart: (utterance, nowMs) => listener.mayStart(utterance, nowMs),
         onStarted: (utterance, nowMs) => listener.onStarted(utterance, nowMs),
         onFinished: (facts) => this.#finished(facts),
-        onRoom: () => this.#speaker.pump(),
+        onRoom: () => this.#pump(),
       },
     });
-    this.#speaker = synthesizerOf({
-      clock,
-      tts: options.tts,
-      voice: options.voice,
+    this.#speaker = this.#speakerOf(options);
+  }
+
+  /** The next utterance is spoken with this. What was begun before goes on as it began. */
+  use(spoken: SpokenWith): void {
+    if (!this.#closed) this.#speaker = this.#speakerOf(spoken);
+  }
+
+  #speakerOf({ tts, voice }: SpokenWith): Speaker {
+    const known = this.#speakers.find((each) => each.tts === tts && each.voice === voice);
+    if (known !== undefined) return known;
+    const listener = this.#listener;
+    const synthesizer = synthesizerOf({
+      ...{ clock: this.#clock, tts, voice },
       listener: {
         onAudio: () => {
           this.playout.pump(this.#mediaMs());
@@ -87,11 +109,19 @@ export class AgentVoice {
         onFault: (error) => listener.onFault(error),
       },
     });
+    const speaker = { tts, voice, synthesizer };
+    this.#speakers.push(speaker);
+    return speaker;
+  }
+
+  #pump(): void {
+    for (const { synthesizer } of this.#speakers) synthesizer.pump();
   }
 
   speak(id: number, interruptible: boolean): SynthesisText & { cancel(): void } {
     const utterance = this.#queue(id, interruptible);
-    const sink = this.#speaker.open(utterance);
+    const { synthesizer } = this.#speaker;
+    const sink = synthesizer.open(utterance);
     return {
       text: (delta) => {
         sink.text(delta);
@@ -104,7 +134,7 @@ export class AgentVoice {
       },
       cancel: () => {
         this.playout.cancel(utterance, this.#mediaMs());
-        this.#speaker.drop(utterance);
+        synthesizer.drop(utterance);
         this.#listener.onSettled();
       },
     };
@@ -197,11 +227,11 @@ export class AgentVoice {
   close(): void {
     this.stop();
     this.#closed = true;
-    this.#speaker.close();
+    for (const { synthesizer } of this.#speakers) synthesizer.close();
   }
 
   #finished(facts: UtteranceResult): void {
-    this.#speaker.drop(facts.utterance);
+    for (const { synthesizer } of this.#speakers) synthesizer.drop(facts.utterance);
     this.#listener.onFinished(facts);
   }
 }

@@ -38,6 +38,8 @@ export interface BargeInListener {
 }
 
 export class BargeInDetector {
+  /** BCP 47. Of words whose language the recogniser does not detect; undefined: not known. */
+  language: string | undefined;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
@@ -97,7 +99,8 @@ export class BargeInDetector {
 
   /** Whether these words, spoken while the agent speaks, are meant to stop it. `asked`: the caller has heard a
    *  question, so that "okay" may answer it. */
-  interrupts({ text, confidence, language }: RecognizedWords, asked: boolean): boolean {
+  interrupts(words: RecognizedWords, asked: boolean): boolean {
+    const { text, confidence, language = this.language } = words;
     const count = wordsOf(text).length;
     if (count === 0 || this.#isGuessed(confidence)) return false;
     if (isStopWord(text, language)) return true;
@@ -152,7 +155,8 @@ export class BargeInDetector {
   }
 
   /** Whether the words are an acknowledgement or may become one: "I" may continue as "I see". */
-  #mayAcknowledge({ text, language }: RecognizedWords, asked: boolean): boolean {
+  #mayAcknowledge(words: RecognizedWords, asked: boolean): boolean {
+    const { text, language = this.language } = words;
     if (isStopWord(text, language)) return false;
     if (asked && isExpectedAnswer(text, this.#expectation)) return false;
     return isBackchannel(text, language) || isBackchannelPrefix(text, language);

@@ -97,6 +97,11 @@ export class TurnTaking {
     });
   }
 
+  /** BCP 47. The caller's, where the recogniser does not detect it; undefined: not known. */
+  set language(language: string | undefined) {
+    this.#interrupt.language = language;
+  }
+
   /** Whether the caller speaks, or has not finished. */
   get callerSpeaking(): boolean {
     return this.#speaking || this.#turn.open;

@@ -108,7 +108,8 @@ export function createFallback(options: FallbackOptions): LanguageModel {
         const outcome = await attemptTwice(service, job);
         if (!(outcome instanceof GatewayError)) {
           service.circuit.succeeded();
-          return outcome;
+          const { name, model } = service.model;
+          return { ...outcome, answeredBy: { service: name, model } };
         }
         failure = outcome;
         fail(service, outcome);

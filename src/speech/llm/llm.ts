@@ -57,6 +57,8 @@ export interface LlmResponse {
   usage: LlmUsage;
   firstTokenMs: number;
   totalMs: number;
+  /** Of several models, the one that answered. Default: the one that was asked. */
+  answeredBy?: { service: string; model: string };
 }
 
 export interface LanguageModel {

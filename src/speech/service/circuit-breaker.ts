@@ -1,9 +1,10 @@
-// Circuit breakers of speech services: one for each service, address and key. A service that failed is not tried again
-// for a while, so that calls do not wait for it one by one; then one call tries it.
+// Circuit breakers of speech services: one for each service, address, key and model, and behind it one for each settings
+// of these (voice, language), whose own faults do not concern the others. A service that failed is not tried again for a
+// while, so that calls do not wait for it one by one; then one call tries it.
 
 import { serviceCircuit } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { ServiceFault } from './service-fault.ts';
+import type { FaultKind, ServiceFault } from './service-fault.ts';
 
 /** Opens after so many transient faults within the time, or one permanent fault. */
 const FAULTS_MAX = 3;
@@ -18,6 +19,9 @@ const RATE_MS = 10_000;
 /** A probe that reported nothing after so long counts as failed. */
 const PROBE_MS_MAX = 30_000;
 
+/** Faults of the settings beside the account, as an unknown voice is. */
+const OF_SETTINGS: ReadonlySet<FaultKind> = new Set(['request', 'forbidden']);
+
 export type CircuitState = 'closed' | 'open' | 'half-open';
 
 export class CircuitBreaker {
@@ -29,26 +33,35 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
+  readonly #account: CircuitBreaker | undefined;
 
-  constructor(options: { clock: Clock; service: string }) {
+  /** `account`: shared with other settings of the same account, for the faults that concern them too. */
+  constructor(options: { clock: Clock; service: string; account?: CircuitBreaker }) {
     this.#clock = options.clock;
     this.#service = options.service;
+    this.#account = options.account;
   }
 
   get state(): CircuitState {
+    const own = this.#ownState;
+    return own === 'closed' ? (this.#account?.state ?? own) : own;
+  }
+
+  get #ownState(): CircuitState {
     if (this.#opensUntil === undefined) return 'closed';
     return this.#clock.monotonicMs() < this.#opensUntil ? 'open' : 'half-open';
   }
 
   /** Why the service refuses every call, until it works again: its owner must change a key, an account or a setting. */
   get permanentFault(): ServiceFault | undefined {
-    return this.#permanentFault;
+    return this.#permanentFault ?? this.#account?.permanentFault;
   }
 
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
   admit(): boolean {
-    const { state } = this;
-    if (state !== 'half-open') return state === 'closed';
+    const own = this.#ownState;
+    if (own === 'open' || this.#account?.admit() === false) return false;
+    if (own === 'closed') return true;
     const now = this.#clock.monotonicMs();
     if (this.#probeSince !== undefined && now - this.#probeSince < PROBE_MS_MAX) return false;
     this.#probeSince = now;
@@ -57,6 +70,7 @@ export class CircuitBreaker {
 
   /** The service did its work. */
   succeeded(): void {
+    this.#account?.succeeded();
     if (this.#opensUntil !== undefined && this.#probeSince === undefined) return;
     this.#faults = [];
     this.#permanentFault = undefined;
@@ -69,6 +83,10 @@ export class CircuitBreaker {
   failed(fault: ServiceFault): void {
     // The longest session is over: no fault of the service.
     if (fault.kind === 'session') return;
+    if (this.#account !== undefined && !OF_SETTINGS.has(fault.kind)) {
+      this.#account.failed(fault);
+      return;
+    }
     const now = this.#clock.monotonicMs();
     if (fault.isPermanent) {
       this.#permanentFault = fault;

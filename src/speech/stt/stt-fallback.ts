@@ -6,12 +6,15 @@ import type { Log } from '../../log.ts';
 import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { FallbackRecognizer, type SttFallbackService } from './fallback/fallback-recognizer.ts';
+import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
+import type { SttFallbackService } from './fallback/recognizer-line.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {
   /** In order of preference, at least one. The embedded recogniser, which knows closed answers only, is the last. */
   services: readonly SttFallbackService[];
+  /** Further lists for other steps of the conversation, which `switchTo` names from 1 on; `services` is 0. Default: none. */
+  others?: readonly (readonly SttFallbackService[])[] | undefined;
   clock: Clock;
   log: Log;
   /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
@@ -21,7 +24,8 @@ export interface SttFallbackOptions {
 
 /** One for each call. `close` does not close the services. */
 export function createSttFallback(options: SttFallbackOptions): SpeechToText {
-  const { services, clock } = options;
+  const { services, others = [], clock } = options;
+  const lists = [services, ...others];
   const [primary] = services;
   if (primary === undefined) throw new Error('a fallback needs a recogniser');
   const likely = () =>
@@ -49,7 +53,7 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
           if (actual !== undefined) listener.onReplaced?.(actual);
         });
       }
-      return new FallbackRecognizer({ ...options, first, expectation, listener });
+      return new FallbackRecognizer({ ...options, lists, first, expectation, listener });
     },
     prepare() {
       const { service, sessions } = likely();

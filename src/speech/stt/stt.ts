@@ -56,8 +56,11 @@ export interface Recognizer {
   finalize(): void;
   /** Expected input from the next utterance on. */
   expect(expectation: ExpectedInput): void;
-  /** BCP 47, from now on; without effect where the service cannot. */
+  /** BCP 47, or as the service names it; from now on, in this session. Of services that declare `setsLanguage`. */
   setLanguage?(language: string): void;
+  /** The list of services for another step of the conversation goes on, from the next pause of the caller: a turn keeps
+   *  the recogniser that it began with. Of recognisers that were opened with several lists. */
+  switchTo?(list: number): void;
   close(): void;
 }
 
@@ -73,6 +76,8 @@ export interface SttCapabilities {
   finalize?: 'answered' | 'by-silence';
   /** Whether the service decides when a turn ends, and whether early. Default: none. */
   ownTurns?: 'none' | 'ends' | 'eager';
+  /** Whether an open session changes its language. Default: false. */
+  setsLanguage?: boolean;
   /** It gets speech only, not the silence between. Default: false. */
   gated?: boolean;
   /** The longest session; the fallback opens the next one in a pause before that. */

@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { isServiceSecret } from '../../model/speech-services/service-rows.ts';
-import { isSecretName, SERVICE_OVERRIDES } from '../../model/workflow.ts';
+import { isSecretName, NODE_OVERRIDES, SERVICE_OVERRIDES } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import { jsonText } from '../db/column-values.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -82,14 +82,30 @@ function placeOf(field: string): Step[] {
   return storedPlace.parse(JSON.parse(field));
 }
 
-/** Paths of the secrets of services in the settings, beyond texts under a secret's name: lists of keys, objects. */
-function serviceSecretsIn(column: ContentColumn, settings: unknown): Step[][] {
-  if (column !== 'configurations' || !isObject(settings)) return [];
-  const known = new Set(secretsIn(settings, []).map((path) => JSON.stringify(path)));
-  const found = SERVICE_OVERRIDES.flatMap((name) =>
-    textsOfSecrets(settings[name], [name], { isSecret: false }),
+/** Paths of the secrets of services in the settings or the nodes, beyond texts under a secret's name: lists of keys,
+ *  objects. */
+function serviceSecretsIn(column: ContentColumn, content: unknown): Step[][] {
+  if (!isObject(content)) return [];
+  const known = new Set(secretsIn(content, []).map((path) => JSON.stringify(path)));
+  const found = servicesIn(column, content).flatMap(({ value, path }) =>
+    textsOfSecrets(value, path, { isSecret: false }),
   );
   return found.filter((path) => !known.has(JSON.stringify(path)));
+}
+
+function servicesIn(
+  column: ContentColumn,
+  content: Readonly<Record<string, unknown>>,
+): { value: unknown; path: Step[] }[] {
+  if (column === 'configurations') {
+    return SERVICE_OVERRIDES.map((name) => ({ value: content[name], path: [name] }));
+  }
+  const { nodes } = content;
+  return (Array.isArray(nodes) ? nodes : []).flatMap((node: unknown, nth) => {
+    const data = isObject(node) ? node['data'] : undefined;
+    if (!isObject(data)) return [];
+    return [{ value: data[NODE_OVERRIDES], path: ['nodes', nth, 'data', NODE_OVERRIDES] }];
+  });
 }
 
 function textsOfSecrets(

@@ -10,8 +10,9 @@ import { currentNode, type Step, say } from './step.ts';
 const SILENCES = 3;
 
 /** Whether all that the caller said is that the agent shall wait. */
-export function asksToWait({ text, source, confidence }: CallerTurnEvent): boolean {
-  return source === 'speech' && trustIn(confidence) !== 'reject' && isWaitPhrase(text);
+export function asksToWait(step: Step, { text, source, confidence }: CallerTurnEvent): boolean {
+  if (source !== 'speech' || trustIn(confidence) === 'reject') return false;
+  return isWaitPhrase(text, currentNode(step).language);
 }
 
 /** The next silences are the caller's wish. */

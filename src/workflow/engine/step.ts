@@ -15,14 +15,27 @@ import type { DialogueState } from './state.ts';
 /** A session that never reports an utterance as finished must not make the state grow. */
 const SPEAKING_MAX = 50;
 
+/** What the engine says by itself in a node. */
+export interface Wording {
+  lines: DialogueLines;
+  /** The author's; none in a node of another language. */
+  waitPhrases: readonly string[];
+  /** Whether the author's lines are in the language of the node. */
+  isAgentLanguage: boolean;
+}
+
 export interface Step {
   readonly graph: Graph;
   readonly policy: DialoguePolicy;
-  readonly lines: DialogueLines;
+  /** The engine's own lines, in the language of the current node. */
+  lines: DialogueLines;
+  /** Those of a node. */
+  readonly wordingOf: (node: GraphNode) => Wording;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
   /** The author's lines for a wait, templates; empty: the engine's own. */
-  readonly waitPhrases: readonly string[];
+  waitPhrases: readonly string[];
+  isAgentLanguage: boolean;
   /** Where the caller goes after repeated faults; the destination is a template, empty: that of a tool. */
   readonly faultTransfer: { isEnabled: boolean; destination: string };
   readonly clips: FindClip;

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { nodeServicesIn } from '../../model/speech-services/node-services.ts';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { type ExtractionVariable, type SlotHint, stepFields } from '../nodes/fields.ts';
 import type { NodeType, Opening } from '../nodes/node-type.ts';
@@ -38,6 +39,8 @@ export interface GraphNode {
   extraction: Extraction | undefined;
   edges: readonly GraphEdge[];
   toolUuids: readonly string[];
+  /** BCP 47. Undefined: that of the agent. */
+  language: string | undefined;
 }
 
 export interface Graph {
@@ -112,6 +115,7 @@ function toStep(
     extraction: extractionOf(own),
     edges: endsCall ? [] : edges,
     toolUuids: own.tool_uuids ?? [],
+    language: nodeServicesIn(data)?.language,
   };
 }
 

@@ -36,7 +36,7 @@ export const llmPolicy: DialoguePolicyHandler = {
     abandonRequest(step);
     step.state.generations = 0;
     if (!believes(step, turn)) return;
-    if (asksToWait(turn)) bePatient(step);
+    if (asksToWait(step, turn)) bePatient(step);
     generate(step, { purpose: 'reply', kind: 'reply' });
   },
 

@@ -8,6 +8,7 @@ import {
   nameFacts,
   promptFacts,
   scriptedFacts,
+  serviceFacts,
   toolFacts,
 } from './field-facts.ts';
 import {
@@ -16,6 +17,7 @@ import {
   interruptible,
   requiredPrompt,
   scriptedFields,
+  serviceFields,
   toolFields,
   withGlobalPrompt,
 } from './fields.ts';
@@ -32,6 +34,7 @@ const data = z.object({
   ...extractionFields,
   ...toolFields,
   ...scriptedFields,
+  ...serviceFields,
 });
 
 export const agentNode = {
@@ -55,6 +58,7 @@ export const agentNode = {
     ...extractionFacts,
     ...toolFacts,
     ...scriptedFacts,
+    ...serviceFacts,
   },
   examples: [
     {

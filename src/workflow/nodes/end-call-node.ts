@@ -7,12 +7,14 @@ import {
   nameFacts,
   promptFacts,
   scriptedFacts,
+  serviceFacts,
 } from './field-facts.ts';
 import {
   commonFields,
   extractionFields,
   requiredPrompt,
   scriptedFields,
+  serviceFields,
   withGlobalPrompt,
 } from './fields.ts';
 import { type FactsFor, type NodeType, UNCONSTRAINED } from './node-type.ts';
@@ -23,6 +25,7 @@ const data = z.object({
   add_global_prompt: withGlobalPrompt,
   ...extractionFields,
   say: scriptedFields.say,
+  ...serviceFields,
 });
 
 export const endCallNode = {
@@ -42,6 +45,7 @@ export const endCallNode = {
     add_global_prompt: { ...globalPromptFacts, default: false },
     ...extractionFacts,
     say: scriptedFacts.say,
+    ...serviceFacts,
   },
   examples: [
     {

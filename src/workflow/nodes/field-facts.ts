@@ -5,6 +5,7 @@ import type {
   extractionFields,
   extractionVariable,
   scriptedFields,
+  serviceFields,
   slotFields,
   toolFields,
 } from './fields.ts';
@@ -121,3 +122,22 @@ export const scriptedFacts = {
     columns: slotColumns,
   },
 } as const satisfies FactsOfFields<typeof scriptedFields>;
+
+export const serviceFacts = {
+  language: {
+    type: 'string',
+    displayName: 'Language',
+    placeholder: 'de',
+    hint: 'Only where the conversation changes its language. The services must be able to speak and understand it.',
+  },
+  voice: {
+    type: 'string',
+    displayName: 'Voice',
+    hint: "An id or name of the organization's voice service.",
+  },
+  model_overrides: {
+    type: 'json',
+    displayName: 'Services',
+    hint: 'As `model_overrides` of an agent, such as {"tts": {"provider": "cartesia", "voice": "..."}}. A key of the same account is found by itself.',
+  },
+} as const satisfies FactsOfFields<typeof serviceFields>;

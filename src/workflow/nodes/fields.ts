@@ -107,6 +107,30 @@ export const withGlobalPrompt = z
   .default(true)
   .describe("Whether the global node's prompt stands above this one.");
 
+/** Of what a step is understood, spoken and thought with. */
+const NAME_CHARACTERS_MAX = 200;
+
+export const serviceFields = {
+  language: z
+    .string()
+    .max(NAME_CHARACTERS_MAX)
+    .optional()
+    .describe(
+      "Language of this step, as in BCP 47: of what the caller says, of the voice, and of the gateway's own lines. Default: that of the agent.",
+    ),
+  voice: z
+    .string()
+    .max(NAME_CHARACTERS_MAX)
+    .optional()
+    .describe('Voice of this step, as its service names it. Default: that of the agent.'),
+  model_overrides: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'Services of this step: fields of `stt`, `tts` and `llm` over those of the agent, or another provider.',
+    ),
+};
+
 /** Every node has a name. */
 export const commonFields = {
   name: z
@@ -138,4 +162,5 @@ export const stepFields = z.object({
   ...extractionFields,
   ...toolFields,
   ...scriptedFields,
+  ...serviceFields,
 });

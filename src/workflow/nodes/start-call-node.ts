@@ -10,6 +10,7 @@ import {
   nameFacts,
   promptFacts,
   scriptedFacts,
+  serviceFacts,
   toolFacts,
 } from './field-facts.ts';
 import {
@@ -18,6 +19,7 @@ import {
   interruptible,
   requiredPrompt,
   scriptedFields,
+  serviceFields,
   toolFields,
   withGlobalPrompt,
 } from './fields.ts';
@@ -78,6 +80,7 @@ const data = z.object({
     .optional()
     .describe('Older form of the mode: true is `always`. Becomes the mode when it is stored.'),
   ...scriptedFields,
+  ...serviceFields,
 });
 
 const whileFetching = { pre_call_fetch_mode: ['always', 'inbound', 'outbound'] };
@@ -159,6 +162,7 @@ export const startCallNode = {
       showIf: { pre_call_fetch_enabled: [true] },
     },
     ...scriptedFacts,
+    ...serviceFacts,
   },
   examples: [
     {

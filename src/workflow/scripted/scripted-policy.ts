@@ -23,7 +23,7 @@ export const scriptedPolicy: DialoguePolicyHandler = {
 
   callerTurn(step, turn) {
     if (turn.text.trim() === '') handleNoMatch(step);
-    else if (asksToWait(turn) && !isOwnPhrase(step, turn.text)) {
+    else if (asksToWait(step, turn) && !isOwnPhrase(step, turn.text)) {
       bePatient(step);
       promiseToWait(step);
     } else if (step.state.scripted.confirming !== null) confirmTurn(step, turn);

@@ -1,6 +1,12 @@
 // Checks of an agent against what is stored: tools that it names and trigger paths of other agents, beside the rules of
 // the definition itself (graph/validate). Source: contract §5.1 to §5.3.
 
+import {
+  nodeServiceProblems,
+  nodeServicesExcess,
+} from '../../model/speech-services/node-service-problems.ts';
+import { NODE_SERVICE_FIELDS } from '../../model/speech-services/node-services.ts';
+import { sectionsOf } from '../../model/speech-services/speech-settings.ts';
 import type { Tool } from '../../model/tool.ts';
 import type {
   DialoguePolicy,
@@ -11,6 +17,7 @@ import type {
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
 import { storedForm } from '../graph/node-data.ts';
+import { stepNodesIn } from '../graph/step-nodes.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../graph/trigger-path.ts';
 import { validateDefinition } from '../graph/validate.ts';
 import { WorkflowRefused } from '../graph/workflow-refused.ts';
@@ -18,6 +25,11 @@ import { nameCollisions, toolUuidsOf, unknownTools } from '../tools/tool-referen
 
 export interface AgentCheckDeps {
   store: Pick<Store, 'workflows' | 'tools'>;
+}
+
+/** For versions that shall hold calls. */
+export interface VersionCheckDeps {
+  store: Pick<Store, 'workflows' | 'tools' | 'modelConfigurations'>;
 }
 
 /** What can be stored: triggers have paths, and nothing in it contradicts itself. It may be incomplete.
@@ -48,9 +60,9 @@ export async function storableDefinition(
 /** Everything that keeps a version from being published. Whether a language model is there to speak for
  *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
 async function problemsOf(
-  deps: AgentCheckDeps,
+  deps: VersionCheckDeps,
   organizationId: string,
-  { definition, workflowId }: WorkflowVersion,
+  { definition, workflowId, configurations }: WorkflowVersion,
 ): Promise<WorkflowProblem[]> {
   const tools = await toolsNamedIn(deps, organizationId, definition);
   return [
@@ -58,12 +70,42 @@ async function problemsOf(
     ...unknownTools(definition, tools),
     ...nameCollisions(definition, tools),
     ...(await takenTriggers(deps, definition, workflowId)),
+    ...(await serviceProblems(deps, organizationId, { definition, configurations })),
   ];
+}
+
+/** Services of nodes, over those that the call would have: wrong values, missing keys, languages that they lack. */
+async function serviceProblems(
+  { store }: VersionCheckDeps,
+  organizationId: string,
+  { definition, configurations: workflow }: Pick<WorkflowVersion, 'definition' | 'configurations'>,
+): Promise<WorkflowProblem[]> {
+  const nodes = stepNodesIn(definition).all.filter(({ data }) =>
+    Object.values(NODE_SERVICE_FIELDS).some((name) => hasValue(data[name])),
+  );
+  if (nodes.length === 0) return [];
+  const stored = await store.modelConfigurations.forCalls(organizationId);
+  const base = sectionsOf({ organization: undefined, ...stored, workflow }, []);
+  const excess = nodeServicesExcess(
+    base,
+    nodes.map(({ data }) => data),
+  );
+  const tooMany = { kind: 'workflow', id: null, field: null } as const;
+  return [
+    ...nodes.flatMap(({ id, data }) =>
+      nodeServiceProblems(base, data).map((problem) => ({ kind: 'node' as const, id, ...problem })),
+    ),
+    ...(excess === undefined ? [] : [{ ...tooMany, message: excess }]),
+  ];
+}
+
+function hasValue(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
 }
 
 /** Throws WORKFLOW_INVALID with everything that keeps the version from being published. */
 export async function requireValid(
-  deps: AgentCheckDeps,
+  deps: VersionCheckDeps,
   organizationId: string,
   version: WorkflowVersion,
 ): Promise<void> {

@@ -1,7 +1,12 @@
 // The services of one call: who decides, what falls through, which keys reach which account.
 
 import { describe, expect, it } from 'vitest';
-import { speechSettingsOf } from '../../../src/model/speech-services/speech-settings.ts';
+import {
+  type ServiceProblem,
+  type StoredSettings,
+  sectionsOf,
+  settingsIn,
+} from '../../../src/model/speech-services/speech-settings.ts';
 
 const first = ([key = '']: readonly string[]): string => key;
 const elsewhere = 'https://llm.example.com/v1';
@@ -20,8 +25,10 @@ const organization = v2({
   stt: { provider: 'pocketsphinx' },
 });
 
-function resolved(stored: Partial<Parameters<typeof speechSettingsOf>[0]>, pickKey = first) {
-  return speechSettingsOf({ organization: undefined, workflow: {}, ...stored }, pickKey);
+function resolved(stored: Partial<StoredSettings>, pickKey = first) {
+  const problems: ServiceProblem[] = [];
+  const sections = sectionsOf({ organization: undefined, workflow: {}, ...stored }, problems);
+  return { ...settingsIn(sections, pickKey, problems), problems };
 }
 
 describe('the settings of a call', () => {

@@ -16,6 +16,7 @@ const property = (type: string, name: string): PropertySpec | undefined =>
 const extraction = ['extraction_enabled', 'extraction_prompt', 'extraction_variables'];
 const references = ['tool_uuids', 'document_uuids'];
 const scripted = ['say', 'reprompt', 'slots'];
+const services = ['language', 'voice', 'model_overrides'];
 
 /** Problems of one node by itself, without those of the graph around it. */
 const problemsOf = (type: string, data: Record<string, unknown>) =>
@@ -47,13 +48,21 @@ describe('the catalogue', () => {
       ...['pre_call_fetch_mode', 'pre_call_fetch_url', 'pre_call_fetch_credential_uuid'],
       'pre_call_fetch_enabled',
       ...scripted,
+      ...services,
     ]);
     const step = ['name', 'prompt', 'allow_interrupt', 'add_global_prompt'];
-    expect(names('agentNode')).toEqual([...step, ...extraction, ...references, ...scripted]);
+    expect(names('agentNode')).toEqual([
+      ...step,
+      ...extraction,
+      ...references,
+      ...scripted,
+      ...services,
+    ]);
     expect(names('endCall')).toEqual([
       ...['name', 'prompt', 'add_global_prompt'],
       ...extraction,
       'say',
+      ...services,
     ]);
     expect(names('globalNode')).toEqual(['name', 'prompt']);
     expect(names('trigger')).toEqual(['name', 'enabled', 'trigger_path']);

@@ -35,16 +35,19 @@ const novaCapabilities: SttCapabilities = {
   finalize: 'answered',
 };
 const fluxCapabilities: SttCapabilities = { ...novaCapabilities, ownTurns: 'eager' };
+const multilingualCapabilities: SttCapabilities = { ...fluxCapabilities, setsLanguage: true };
 
 export function createDeepgram(settings: DeepgramSettings, means: ServiceMeans): SpeechToText {
   const isFlux = deepgramSettings.fluxModels.test(settings.model);
+  const isMultilingual = settings.model === deepgramSettings.multilingual;
+  const capabilities = isFlux ? fluxCapabilities : novaCapabilities;
   const path = isFlux ? deepgramSettings.fluxPath : deepgramSettings.novaPath;
   const url = serviceUrl(settings.base_url ?? deepgramSettings.url, path);
   const connection = { means, model: settings.model, key: settings.api_key };
   return {
     name: 'deepgram',
     model: settings.model,
-    capabilities: isFlux ? fluxCapabilities : novaCapabilities,
+    capabilities: isMultilingual ? multilingualCapabilities : capabilities,
     open(expectation, listener) {
       const keyterms = (next: ExpectedInput) =>
         vocabulary(settings.keyterms ?? [], next, deepgramSettings.keytermsMax);
@@ -62,7 +65,7 @@ export function createDeepgram(settings: DeepgramSettings, means: ServiceMeans):
         listener,
         expectation,
         wanted,
-        takesLanguage: settings.model === deepgramSettings.multilingual,
+        language: isMultilingual ? settings.language : undefined,
       });
     },
     prepare: () => means.warm.prepare(url),

@@ -41,8 +41,8 @@ export interface FluxOptions {
   expectation: ExpectedInput;
   /** What the service should know for an expected input. */
   wanted(next: ExpectedInput): { keyterms: readonly string[]; thresholds: FluxThresholds };
-  /** Whether the model takes hints of the language. */
-  takesLanguage: boolean;
+  /** Undefined: the model takes no hints of the language. */
+  language: string | undefined;
 }
 
 export class FluxRecognizer implements Recognizer {
@@ -81,7 +81,10 @@ export class FluxRecognizer implements Recognizer {
     });
     this.#configuration = new FluxConfiguration({
       clock: means.clock,
-      known: options.wanted(options.expectation),
+      known: {
+        ...options.wanted(options.expectation),
+        ...(options.language !== undefined && { language_hints: hintsOf(options.language) }),
+      },
       send: (configure) => this.#socket.send(configure),
     });
   }
@@ -112,8 +115,8 @@ export class FluxRecognizer implements Recognizer {
   }
 
   setLanguage(language: string): void {
-    if (this.#socket.hasEnded || !this.#options.takesLanguage) return;
-    this.#configuration.want({ language_hints: [language] });
+    if (this.#socket.hasEnded || this.#options.language === undefined) return;
+    this.#configuration.want({ language_hints: hintsOf(language) });
   }
 
   close(): void {
@@ -178,6 +181,11 @@ export class FluxRecognizer implements Recognizer {
     this.#gap?.cancel();
     this.#gap = undefined;
   }
+}
+
+/** `multi`: every language of the model. */
+function hintsOf(language: string): string[] {
+  return language === 'multi' ? [] : [language];
 }
 
 function isConnected(message: unknown): boolean {

@@ -1,25 +1,21 @@
 // One call's recogniser that survives the faults of services: on a fault the unconfirmed audio is replayed to a new
 // session of the same service or of the next one, faster than real time, with the live audio behind it. Words come
-// once: finals confirm the audio before them, and only what follows is replayed.
+// once: finals confirm the audio before them, and only what follows is replayed. Another list of services takes over
+// between two turns.
 
 import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { Clock, Timer } from '../../../std/clock.ts';
+import type { Clock } from '../../../std/clock.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
-import type { SessionLimit } from '../../service/session-limit.ts';
 import { joinWords } from '../joined-words.ts';
-import type {
-  RecognizedWords,
-  Recognizer,
-  RecognizerListener,
-  SpeechToText,
-  VendorTurn,
-} from '../stt.ts';
+import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession } from './fallback-session.ts';
+import { RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
+import { SessionRotation } from './session-rotation.ts';
 import { SpeechWatchdog } from './speech-watchdog.ts';
 
 /** Before the detected begin of speech, and in a pause: what a new session gets at least. */
@@ -33,19 +29,10 @@ const CONNECT_MS = 500;
 const DELAY_MS_MAX = 2_500;
 /** Clients give up a service that does not answer `finalize` for so long. */
 const BEHIND_MS = 1_000;
-/** In the pause after this share of the longest session, and without a pause after the second. */
-const ROTATION_SHARE = 0.95;
-const ROTATION_SHARE_MAX = 0.99;
-
-export interface SttFallbackService {
-  service: SpeechToText;
-  circuit: CircuitBreaker;
-  /** Of its key. Default: no limit. */
-  sessions?: SessionLimit;
-}
 
 export interface FallbackRecognizerOptions {
-  services: readonly SttFallbackService[];
+  /** For each step of the conversation its services in order; the call begins with the first list. */
+  lists: readonly (readonly SttFallbackService[])[];
   /** The first one to use. */
   first: number;
   clock: Clock;
@@ -64,7 +51,7 @@ export class FallbackRecognizer implements Recognizer {
   /** Controls since the confirmed position, in order. */
   #marks: Mark[] = [];
   #session: RecognizerSession | undefined;
-  #index: number;
+  readonly #line: RecognizerLine;
   #hasRetried = false;
   #confirmed = 0;
   /** Finals that are held until the answer to `finalize`. */
@@ -76,17 +63,20 @@ export class FallbackRecognizer implements Recognizer {
   /** Characters of the last interim words that were reported. */
   #reported = 0;
   /** A silent service is at fault once another one finds words in the same audio. */
-  #suspect: { index: number; fault: ServiceFault } | undefined;
+  #suspect: { circuit: CircuitBreaker | undefined; fault: ServiceFault } | undefined;
   #expectation: ExpectedInput;
   #language: string | undefined;
-  #rotations: Timer[] = [];
-  #isRotationDue = false;
+  readonly #rotation: SessionRotation;
 
   constructor(options: FallbackRecognizerOptions) {
     this.#options = options;
-    this.#index = options.first;
+    this.#line = new RecognizerLine(options.lists, options.first);
     this.#expectation = options.expectation;
     this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
+    this.#rotation = new SessionRotation(options.clock, {
+      onDue: () => this.#rotateInPause(),
+      onOverdue: () => this.#renew(),
+    });
     this.#open();
   }
 
@@ -96,8 +86,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   speechStarted(): void {
-    if (this.#owed === 0 && this.#partialWords === undefined && !this.#isInTurn)
-      this.#confirm(this.#pause());
+    if (this.#isPause) this.#confirm(this.#pause());
     this.#isInTurn = true;
     this.#mark('start');
   }
@@ -132,8 +121,18 @@ export class FallbackRecognizer implements Recognizer {
     this.#session?.recognizer.setLanguage?.(language);
   }
 
+  switchTo(list: number): void {
+    this.#line.want(list);
+    if (this.#isPause) this.#switch();
+  }
+
   close(): void {
     this.#endSession();
+  }
+
+  /** The caller does not speak, and everything they said has been answered. */
+  get #isPause(): boolean {
+    return !this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined;
   }
 
   #mark(kind: Mark['kind']): void {
@@ -156,11 +155,10 @@ export class FallbackRecognizer implements Recognizer {
   // The session.
 
   #open(): void {
-    const { services, clock, listener } = this.#options;
-    const entry = services[this.#index];
+    const { clock, listener } = this.#options;
+    const entry = this.#line.current;
     if (entry === undefined) return;
-    if (!this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined)
-      this.#confirm(this.#pause());
+    if (this.#isPause) this.#confirm(this.#pause());
     this.#keepLostWords();
     const from = this.#confirmed;
     this.#partialWords = undefined;
@@ -181,7 +179,7 @@ export class FallbackRecognizer implements Recognizer {
     });
     this.#session = session;
     if (this.#language !== undefined) session.recognizer.setLanguage?.(this.#language);
-    this.#awaitRotation(entry.service.capabilities.sessionMsMax);
+    this.#rotation.await(entry.service.capabilities.sessionMsMax);
   }
 
   /** Audio that is older than the ring cannot be replayed: its interim words are the best there is. */
@@ -205,26 +203,33 @@ export class FallbackRecognizer implements Recognizer {
     const session = this.#session;
     this.#session = undefined;
     this.#watchdog.reset();
-    for (const timer of this.#rotations.splice(0)) timer.cancel();
-    this.#isRotationDue = false;
+    this.#rotation.cancel();
     session?.close();
   }
 
-  #awaitRotation(sessionMsMax: number | undefined): void {
-    if (sessionMsMax === undefined) return;
-    const { clock } = this.#options;
-    this.#rotations = [
-      clock.after(sessionMsMax * ROTATION_SHARE, () => {
-        this.#isRotationDue = true;
-        this.#rotateInPause();
-      }),
-      clock.after(sessionMsMax * ROTATION_SHARE_MAX, () => this.#renew()),
-    ];
+  #rotateInPause(): void {
+    if (this.#isPause) this.#switch();
+    if (this.#rotation.isDue && this.#isPause && this.#session?.lagSamples === 0) this.#renew();
   }
 
-  #rotateInPause(): void {
-    const isPause = !this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined;
-    if (this.#isRotationDue && isPause && this.#session?.lagSamples === 0) this.#renew();
+  /** The wanted list takes over at the position up to which everything is confirmed. */
+  #switch(): void {
+    const change = this.#line.change();
+    if (change === undefined) return;
+    const { before, after } = change;
+    this.#hasRetried = false;
+    if (before?.service === after.service) return;
+    const isOpen = this.#session !== undefined && before?.family !== undefined;
+    if (isOpen && before?.family === after.family && after.language !== undefined) {
+      this.#session?.recognizer.setLanguage?.(after.language);
+      return;
+    }
+    this.#language = undefined;
+    this.#renew();
+    const { capabilities } = after.service;
+    if (before?.service.capabilities !== capabilities) {
+      this.#options.listener.onReplaced?.(capabilities);
+    }
   }
 
   #renew(): void {
@@ -238,17 +243,16 @@ export class FallbackRecognizer implements Recognizer {
     this.#watchdog.event();
     if (session.isProven) return;
     session.isProven = true;
-    this.#options.services[this.#index]?.circuit.succeeded();
+    this.#line.current?.circuit.succeeded();
   }
 
   #understood(): void {
     this.#watchdog.words();
-    const { services } = this.#options;
     if (this.#suspect !== undefined) {
-      const { index, fault } = this.#suspect;
+      const { circuit, fault } = this.#suspect;
       this.#suspect = undefined;
       serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
-      services[index]?.circuit.failed(fault);
+      circuit?.failed(fault);
     }
     if (this.#session !== undefined) this.#alive(this.#session);
   }
@@ -284,6 +288,8 @@ export class FallbackRecognizer implements Recognizer {
     this.#held = [];
     this.#reported = 0;
     this.#options.listener.onFinal(all);
+    // Also where the voice goes on: what follows is the next turn's.
+    if (answered !== undefined && this.#owed === 0) this.#switch();
     this.#rotateInPause();
   }
 
@@ -303,13 +309,12 @@ export class FallbackRecognizer implements Recognizer {
   /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
    *  that is silent too, the audio has no words. Returns false if no session or service is left. */
   #silent(detail: string): boolean {
-    const { services } = this.#options;
-    const next = this.#watchdog.silences > 1 ? this.#next() : this.#index;
-    const entry = next === undefined ? undefined : services[next];
+    const next = this.#watchdog.silences > 1 ? this.#line.next() : this.#line.index;
+    const entry = this.#line.at(next);
     if (next === undefined || entry === undefined) return false;
-    if (next !== this.#index && entry.service.capabilities.closedOnly === true) return false;
+    if (next !== this.#line.index && entry.service.capabilities.closedOnly === true) return false;
     const fault = this.#timeout(detail);
-    this.#suspect = { index: this.#index, fault };
+    this.#suspect = { circuit: this.#line.current?.circuit, fault };
     this.#endSession();
     this.#use(next, fault);
     return true;
@@ -323,7 +328,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #timeout(detail: string): ServiceFault {
-    const name = this.#options.services[this.#index]?.service.name ?? '';
+    const name = this.#line.current?.service.name ?? '';
     return new ServiceFault('stt', name, 'timeout', { detail });
   }
 
@@ -334,38 +339,27 @@ export class FallbackRecognizer implements Recognizer {
     }
     // The embedded recogniser has no room. That says nothing about the next call.
     this.#endSession();
-    this.#use(this.#next(), error);
+    this.#use(this.#line.next(), error);
   }
 
   #failed(fault: ServiceFault): void {
-    const { services, clock } = this.#options;
-    const livedMs = clock.monotonicMs() - (this.#session?.openedAt ?? 0);
+    const livedMs = this.#options.clock.monotonicMs() - (this.#session?.openedAt ?? 0);
     if (livedMs >= LASTING_MS) this.#hasRetried = false;
-    services[this.#index]?.circuit.failed(fault);
+    this.#line.current?.circuit.failed(fault);
     this.#endSession();
-    const next = this.#next();
+    const next = this.#line.next();
     const isLastResort =
-      next === undefined || services[next]?.service.capabilities.closedOnly === true;
+      next === undefined || this.#line.at(next)?.service.capabilities.closedOnly === true;
     const isWorthwhile = fault.isRepeatable || (isLastResort && isTransient(fault));
     const retries = isWorthwhile && !this.#hasRetried;
     if (retries) this.#hasRetried = true;
-    this.#use(retries ? this.#index : next, fault);
-  }
-
-  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call. */
-  #next(): number | undefined {
-    const { services } = this.#options;
-    const at = services.findIndex(
-      ({ circuit, sessions }, index) =>
-        index > this.#index && circuit.state === 'closed' && sessions?.isFull !== true,
-    );
-    return at === -1 ? undefined : at;
+    this.#use(retries ? this.#line.index : next, fault);
   }
 
   #use(index: number | undefined, fault: GatewayError): void {
-    const { services, listener, log, onPermanentFault } = this.#options;
+    const { listener, log, onPermanentFault } = this.#options;
     const { service, kind } = fault.facts;
-    const entry = index === undefined ? undefined : services[index];
+    const entry = this.#line.at(index);
     if (index === undefined || entry === undefined) {
       log.warn({ service, kind }, 'no recogniser is left');
       listener.onError(fault);
@@ -373,9 +367,9 @@ export class FallbackRecognizer implements Recognizer {
     }
     log.info({ service, kind, next: entry.service.name }, 'recogniser replaced');
     if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
-    const isOther = index !== this.#index;
+    const isOther = index !== this.#line.index;
     if (isOther) this.#hasRetried = false;
-    this.#index = index;
+    this.#line.use(index);
     this.#open();
     if (isOther) listener.onReplaced?.(entry.service.capabilities);
     if (this.#owed > 0) this.#delayed(this.#session?.lagSamples ?? 0);

@@ -58,7 +58,12 @@ function create(profile: TranscriptionProfile, means: ServiceMeans): SpeechToTex
   return {
     name: profile.service,
     model: profile.model,
-    capabilities: { interimWords: false, finalMsP99: profile.finalMsP99, gated: true },
+    capabilities: {
+      interimWords: false,
+      finalMsP99: profile.finalMsP99,
+      gated: true,
+      setsLanguage: true,
+    },
     open: (expectation, listener) =>
       new BatchRecognizer({ transcriber, clock, expectation, listener }),
     prepare: () => transcriber.prepare(),

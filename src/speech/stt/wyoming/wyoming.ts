@@ -23,7 +23,12 @@ export function createWyomingStt(settings: WyomingSttSettings, means: ServiceMea
   return {
     name: 'wyoming',
     model: model ?? 'wyoming',
-    capabilities: { interimWords: streaming, finalMsP99: FINAL_MS_P99, gated: true },
+    capabilities: {
+      interimWords: streaming,
+      finalMsP99: FINAL_MS_P99,
+      gated: true,
+      setsLanguage: true,
+    },
     open: (_: ExpectedInput, listener) => new WyomingRecognizer(settings, means, listener),
     prepare: () => means.warm.prepare(httpAddress(url).href),
     close: () => Promise.resolve(),

@@ -1,0 +1,69 @@
+// The speech services of an agent's nodes: checked when they are saved as those of a workflow are, over which they go.
+
+import { isDeepStrictEqual } from 'node:util';
+import { NODE_SERVICES_MAX } from '../../model/speech-services/node-services.ts';
+import { maskServices } from '../../model/speech-services/service-masks.ts';
+import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
+import { sectionsOf } from '../../model/speech-services/speech-settings.ts';
+import { NODE_OVERRIDES, type WorkflowDefinition } from '../../model/workflow.ts';
+import { isObject } from '../../std/json.ts';
+import type { ServiceRouteDeps } from './model-configuration-routes.ts';
+import { storableParts } from './workflow-overrides.ts';
+
+export interface NodeOverrides {
+  sent: WorkflowDefinition;
+  stored: WorkflowDefinition | undefined;
+  /** Of the workflow, as they are stored. */
+  configurations: Record<string, unknown>;
+}
+
+/** `sent` with the services of its nodes as they are stored. Services are asked only about what changed. Throws
+ *  SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED, TOO_MANY_ATTEMPTS. */
+export async function storableNodeOverrides(
+  deps: ServiceRouteDeps,
+  organizationId: string,
+  { sent, stored, configurations: workflow }: NodeOverrides,
+): Promise<WorkflowDefinition> {
+  if (!sent.nodes.some(({ data }) => hasServices(data[NODE_OVERRIDES]))) return sent;
+  const owned = await deps.store.modelConfigurations.forCalls(organizationId);
+  const used = sectionsOf({ organization: undefined, ...owned, workflow }, []);
+  const former = new Map(stored?.nodes.map(({ id, data }) => [id, data[NODE_OVERRIDES]]));
+  /** By what is sent and what is stored: nodes that are alike are asked about once. */
+  const distinct = new Map<string, { parts: unknown; known: Record<string, unknown> }>();
+  const keys = sent.nodes.map(({ id, data: { [NODE_OVERRIDES]: parts } }) => {
+    if (!hasServices(parts)) return undefined;
+    const known = { [NODE_OVERRIDES]: former.get(id) };
+    const key = JSON.stringify([parts, known]);
+    distinct.set(key, { parts, known });
+    return key;
+  });
+  if (distinct.size > NODE_SERVICES_MAX) {
+    const message = `more than ${NODE_SERVICES_MAX} different services in the nodes of one agent`;
+    throw new ServicesRefused([{ model: 'all', message }]);
+  }
+  const storable = new Map<string | undefined, unknown>();
+  // One after the other: an organization has few checks at a time.
+  for (const [key, { parts, known: stored }] of distinct) {
+    const isKept = isUnchanged(parts, stored[NODE_OVERRIDES]);
+    const own = isKept
+      ? stored[NODE_OVERRIDES]
+      : await storableParts(deps, organizationId, { parts, stored, used });
+    storable.set(key, own);
+  }
+  const nodes = sent.nodes.map((node, nth) => {
+    const key = keys[nth];
+    if (key === undefined) return node;
+    return { ...node, data: { ...node.data, [NODE_OVERRIDES]: storable.get(key) } };
+  });
+  return { ...sent, nodes };
+}
+
+/** Anything else is stored as it is: `validate` names it. */
+function hasServices(parts: unknown): parts is Record<string, unknown> {
+  return isObject(parts) && Object.keys(parts).length > 0;
+}
+
+/** Also with masks in place of its keys. */
+function isUnchanged(parts: unknown, stored: unknown): boolean {
+  return isDeepStrictEqual(parts, stored) || isDeepStrictEqual(parts, maskServices(stored));
+}

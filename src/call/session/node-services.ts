@@ -1,0 +1,71 @@
+// The services of one call in the node in which it is: at a node's change the voice changes with the next utterance, the
+// recogniser after the caller's turn, the model with the next request. All of them are in the call's plan.
+
+import type { CallAudio } from '../../pipeline/call-audio.ts';
+import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/speech-plan.ts';
+import { modelOfNode } from '../dialogue/node-model.ts';
+import type { SessionEvents } from './session-events.ts';
+
+export interface NodeServicesOptions {
+  record: SessionEvents;
+  /** Undefined before the media flow. */
+  audio: () => CallAudio | undefined;
+  onChanged: (speech: NodeSpeech) => void;
+}
+
+export class NodeServices {
+  /** Of the node in which it is asked. Undefined: the scripted policy leads the conversation. */
+  readonly llm: NodeSpeech['llm'];
+  readonly #plan: SpeechPlan;
+  readonly #options: NodeServicesOptions;
+  #current: NodeSpeech;
+
+  constructor(plan: SpeechPlan, options: NodeServicesOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#current = plan;
+    this.llm = modelOfNode(plan, () => this.#current);
+    plan.onPermanentFault = (fault) => options.record.fault(fault, false);
+    options.record.voice = plan.tts;
+  }
+
+  get tts(): NodeSpeech['tts'] {
+    return this.#current.tts;
+  }
+
+  get voice(): NodeSpeech['voice'] {
+    return this.#current.voice;
+  }
+
+  /** For an announcement to the destination of a transfer, with the voice of the node in which it is made. */
+  consultation<Services extends object>(
+    services: Services,
+  ): Services & Pick<NodeSpeech, 'tts' | 'voice'> {
+    const current = (): NodeSpeech => this.#current;
+    return {
+      ...services,
+      get tts() {
+        return current().tts;
+      },
+      get voice() {
+        return current().voice;
+      },
+    };
+  }
+
+  /** What is said from here on belongs to the node. */
+  enter(nodeId: string): void {
+    const next = nodeSpeechOf(this.#plan, nodeId);
+    if (next === this.#current) return;
+    const { record, audio, onChanged } = this.#options;
+    this.#current = next;
+    record.voice = next.tts;
+    audio()?.use(next);
+    onChanged(next);
+  }
+
+  /** A line that the voice keeps: a greeting that another call, or this one while it rang, has had rendered. */
+  kept(text: string): Int16Array | undefined {
+    return this.tts.kept?.(text, this.voice);
+  }
+}

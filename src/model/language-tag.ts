@@ -1,0 +1,29 @@
+// Language tags as settings have them. Source: BCP 47 (RFC 5646), of which settings take language, script and region.
+
+const TAG = /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/;
+
+export function isLanguageTag(text: string): boolean {
+  return TAG.test(text);
+}
+
+/** `de` of `de-AT`. */
+export function primaryLanguage(tag: string): string {
+  return tag.split(/[-_]/, 1)[0]?.toLowerCase() ?? '';
+}
+
+export function isSameLanguage(one: string, other: string): boolean {
+  return primaryLanguage(one) === primaryLanguage(other);
+}
+
+/** The tag with the region where most of its speakers live: `de` as `de-DE`. A tag with a region stays. */
+export function withRegion(tag: string): string {
+  if (/[-_]/.test(tag)) return tag;
+  const { language, region } = new Intl.Locale(tag).maximize();
+  return region === undefined ? tag : `${language}-${region}`;
+}
+
+/** `German`; the tag itself where it has no name. */
+export function languageName(tag: string): string {
+  const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
+  return names.of(tag.replaceAll('_', '-')) ?? tag;
+}

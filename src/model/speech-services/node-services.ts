@@ -1,0 +1,144 @@
+// The services of single nodes of an agent: a language, a voice, or services of their own over those of the call. All of
+// them are resolved when the call is planned. Pure functions of what is stored. The reference has none of it.
+
+import { z } from 'zod';
+import { isLanguageTag, withRegion } from '../language-tag.ts';
+import { NODE_OVERRIDES } from '../workflow.ts';
+import { EMBEDDED } from './embedded.ts';
+import type {
+  ConfiguredSection,
+  ConfiguredSections,
+  ConfiguredService,
+} from './model-configuration.ts';
+import { type SpeechJob, serviceRow, withoutNulls } from './service-rows.ts';
+import {
+  mergedSections,
+  type ServiceProblem,
+  type SpeechSettings,
+  settingsIn,
+} from './speech-settings.ts';
+
+/** What a node has in place of the call's. At least one is there. */
+export interface NodeServices {
+  /** BCP 47. Of recogniser and voice. */
+  language?: string;
+  /** Of the first synthesiser, as that names it. */
+  voice?: string;
+  /** By job, as `model_overrides` of a workflow. */
+  overrides?: Readonly<Record<string, unknown>>;
+}
+
+/** Different lists of services for each job in one agent: each has connections of its own in every call. Agents with
+ *  more languages than this send the caller to another agent. */
+export const NODE_SERVICES_MAX = 16;
+
+/** The names of the fields in a node's `data`. */
+export const NODE_SERVICE_FIELDS = {
+  language: 'language',
+  voice: 'voice',
+  overrides: NODE_OVERRIDES,
+} as const;
+
+const text = z.string().trim().min(1).optional().catch(undefined);
+const nodeData = z.object({
+  language: text,
+  voice: text,
+  model_overrides: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+/** Undefined for a node that uses the services of the call. A language that is none counts as not set. */
+export function nodeServicesIn(data: Readonly<Record<string, unknown>>): NodeServices | undefined {
+  const { language, voice, model_overrides: sent = {} } = nodeData.parse(data);
+  const overrides = withoutNulls(sent);
+  const own: NodeServices = {
+    ...(language !== undefined && isLanguageTag(language) && { language }),
+    ...(voice !== undefined && { voice }),
+    ...(Object.keys(overrides).length > 0 && { overrides }),
+  };
+  return Object.keys(own).length === 0 ? undefined : own;
+}
+
+/** The sections of a call with those of the node over them. Other services keep the fallbacks of the call, unless the
+ *  node names its own. */
+export function sectionsOfNode(base: ConfiguredSections, node: NodeServices): ConfiguredSections {
+  const { language, voice, overrides } = node;
+  const merged =
+    overrides === undefined ? base : withFallbacks(mergedSections(base, overrides), base);
+  return {
+    ...merged,
+    stt: withLanguage('stt', merged.stt, language),
+    tts: withVoice(withLanguage('tts', merged.tts, language), voice),
+  };
+}
+
+/** The settings of the nodes that have services of their own, by id. What is wrong with them, and was not wrong with the
+ *  call's, goes to `problems`. */
+export function nodeSettingsOf(
+  base: ConfiguredSections,
+  nodes: ReadonlyMap<string, NodeServices>,
+  pickKey: (keys: readonly string[]) => string,
+): { nodes: ReadonlyMap<string, SpeechSettings>; problems: ServiceProblem[] } {
+  const known: ServiceProblem[] = [];
+  settingsIn(base, pickKey, known);
+  const found = new Set(known.map(({ message }) => message));
+  const problems: ServiceProblem[] = [];
+  const settings = [...nodes].map(([id, node]): [string, SpeechSettings] => {
+    const wrong: ServiceProblem[] = [];
+    const own = settingsIn(sectionsOfNode(base, node), pickKey, wrong);
+    for (const problem of wrong) {
+      if (found.has(problem.message)) continue;
+      found.add(problem.message);
+      problems.push(problem);
+    }
+    return [id, own];
+  });
+  return { nodes: new Map(settings), problems };
+}
+
+const JOBS = ['stt', 'tts', 'llm'] as const;
+
+function withFallbacks(merged: ConfiguredSections, base: ConfiguredSections): ConfiguredSections {
+  const kept: ConfiguredSections = { ...merged };
+  for (const job of JOBS) {
+    const [section, before] = [merged[job], base[job]];
+    if (!section || !before?.fallbacks || section.fallbacks !== undefined) continue;
+    kept[job] = { ...section, fallbacks: before.fallbacks };
+  }
+  return kept;
+}
+
+function withLanguage(
+  job: SpeechJob,
+  section: ConfiguredSection | null | undefined,
+  language: string | undefined,
+): ConfiguredSection | null | undefined {
+  if (!section || language === undefined) return section;
+  const { fallbacks } = section;
+  return {
+    ...speaking(job, section, language),
+    ...(fallbacks && { fallbacks: fallbacks.map((each) => speaking(job, each, language)) }),
+  };
+}
+
+/** A service that has no such setting, or not this value, stays as it is. */
+function speaking<Service extends ConfiguredService>(
+  job: SpeechJob,
+  service: Service,
+  language: string,
+): Service {
+  const field = serviceRow(job, service.provider)?.shape['language'];
+  if (!(field instanceof z.ZodType)) return service;
+  const preset = field.safeParse(undefined).data;
+  const hasRegions = typeof preset === 'string' && /^[a-z]{2,3}-[A-Za-z]{2}$/.test(preset);
+  const named = hasRegions ? withRegion(language) : language;
+  return field.safeParse(named).success ? { ...service, language: named } : service;
+}
+
+/** Without a section of its own, the embedded voice is meant. */
+function withVoice(
+  section: ConfiguredSection | null | undefined,
+  voice: string | undefined,
+): ConfiguredSection | null | undefined {
+  if (voice === undefined) return section;
+  return { ...(section ?? { provider: EMBEDDED.tts }), voice };
+}

@@ -1,0 +1,82 @@
+// The recognisers of one call in order, and which one answers: a list for each step of the conversation that has services
+// of its own.
+
+import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import type { SessionLimit } from '../../service/session-limit.ts';
+import type { SpeechToText } from '../stt.ts';
+
+export interface SttFallbackService {
+  service: SpeechToText;
+  circuit: CircuitBreaker;
+  /** Of its key. Default: no limit. */
+  sessions?: SessionLimit;
+  /** Services of one family differ in their language alone, and a session of one changes to that of another. Undefined:
+   *  it cannot. */
+  family?: string | undefined;
+  /** As its settings name it. */
+  language?: string | undefined;
+}
+
+export class RecognizerLine {
+  readonly #lists: readonly (readonly SttFallbackService[])[];
+  #services: readonly SttFallbackService[];
+  #index: number;
+  #wanted: readonly SttFallbackService[] | undefined;
+
+  /** The call begins with service `first` of the first list. */
+  constructor(lists: readonly (readonly SttFallbackService[])[], first: number) {
+    this.#lists = lists;
+    this.#services = lists[0] ?? [];
+    this.#index = first;
+  }
+
+  get index(): number {
+    return this.#index;
+  }
+
+  get current(): SttFallbackService | undefined {
+    return this.#services[this.#index];
+  }
+
+  at(index: number | undefined): SttFallbackService | undefined {
+    return index === undefined ? undefined : this.#services[index];
+  }
+
+  use(index: number): void {
+    this.#index = index;
+  }
+
+  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call. */
+  next(): number | undefined {
+    const at = this.#services.findIndex(
+      ({ circuit, sessions }, index) =>
+        index > this.#index && circuit.state === 'closed' && sessions?.isFull !== true,
+    );
+    return at === -1 ? undefined : at;
+  }
+
+  /** The list for `change`; an unknown one is that in use. */
+  want(list: number): void {
+    const { [list]: wanted = this.#services } = this.#lists;
+    this.#wanted = wanted === this.#services ? undefined : wanted;
+    const [first] = this.#wanted ?? [];
+    if (first?.sessions?.admitAhead() !== false) first?.service.prepare?.();
+  }
+
+  /** Uses the wanted list. Returns the service before and the one after it; undefined if nothing is wanted, or nothing
+   *  in it can be used. */
+  change(): { before: SttFallbackService | undefined; after: SttFallbackService } | undefined {
+    const wanted = this.#wanted;
+    this.#wanted = undefined;
+    const before = this.current;
+    // The session before is closed first: it leaves its place to another one of its key.
+    const hasRoom = ({ sessions }: SttFallbackService) =>
+      sessions === before?.sessions || sessions?.isFull !== true;
+    const index = wanted?.findIndex((each) => hasRoom(each) && each.circuit.admit()) ?? -1;
+    const after = wanted?.[index];
+    if (wanted === undefined || after === undefined) return undefined;
+    this.#services = wanted;
+    this.#index = index;
+    return { before, after };
+  }
+}

@@ -1,0 +1,100 @@
+// Services of an agent's nodes over the API: sealed, masked, checked, and named by `validate` where they do not fit.
+
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
+import { smallWorkflow, withApi } from '../served.ts';
+
+const hosts = await startServiceHosts();
+afterAll(() => hosts.close());
+
+const served = withApi(() => ({ egress: hosts.egress }));
+const KEY = 'sk-0123456789abcdef';
+const MASK = '************cdef';
+const openai = { provider: 'openai', api_key: KEY, model: 'gpt-5' };
+
+let id: string;
+beforeEach(async () => {
+  hosts.asked.length = 0;
+  hosts.answer = () => ({ status: 200 });
+  id = (
+    await served.ok('POST', '/workflow/create/definition', {
+      name: 'agent',
+      workflow_definition: smallWorkflow,
+    })
+  ).id;
+});
+
+type Data = Record<string, unknown>;
+
+/** The small workflow, its first node with this data too. */
+function withData(more: Data) {
+  const [first, ...others] = smallWorkflow.nodes;
+  if (first === undefined) throw new Error('no node');
+  return { ...smallWorkflow, nodes: [{ ...first, data: { ...first.data, ...more } }, ...others] };
+}
+
+async function save(more: Data) {
+  return served.call('PUT', `/api/v1/workflow/${id}`, {
+    body: { workflow_definition: withData(more) },
+  });
+}
+
+async function storedData(): Promise<Data> {
+  const draft = await served.test.store.workflows.draft(id);
+  return JSON.parse(JSON.stringify(draft?.definition.nodes[0]?.data ?? {}));
+}
+
+const validate = () => served.call('POST', `/api/v1/workflow/${id}/validate`);
+
+describe('the services of a node', () => {
+  it('are kept, masked in answers, and sealed in the store', async () => {
+    const own = { language: 'en-GB', model_overrides: { llm: { ...openai, api_key: [KEY] } } };
+    const answer = await save(own);
+    expect(answer.status, answer.text).toBe(200);
+    const [shown] = answer.body.workflow_definition.nodes;
+    expect(shown.data.language).toBe('en-GB');
+    expect(shown.data.model_overrides.llm.api_key).toEqual([MASK]);
+    const rows = JSON.stringify(await served.test.sql('select * from workflow_versions'));
+    expect(rows).not.toContain(KEY);
+    expect((await storedData())['model_overrides']).toMatchObject({ llm: { api_key: [KEY] } });
+  });
+
+  it('keep their keys when the masks come back, and services are not asked again', async () => {
+    await save({ model_overrides: { llm: openai } });
+    hosts.asked.length = 0;
+    const answer = await save({
+      language: 'en',
+      model_overrides: { llm: { ...openai, api_key: MASK } },
+    });
+    expect(answer.status, answer.text).toBe(200);
+    expect(hosts.asked).toEqual([]);
+    expect((await storedData())['model_overrides']).toMatchObject({ llm: { api_key: KEY } });
+  });
+
+  it('get no stored key for another address', async () => {
+    await save({ model_overrides: { llm: openai } });
+    const moved = { ...openai, api_key: MASK, base_url: 'https://llm.example.com/v1' };
+    const answer = await save({ model_overrides: { llm: moved } });
+    expect(answer.status).toBe(422);
+    expect(answer.text).not.toContain(KEY);
+    expect((await storedData())['model_overrides']).toMatchObject({ llm: openai });
+  });
+
+  it('are refused when they do not fit or their key is refused', async () => {
+    expect((await save({ model_overrides: { llm: { provider: 'nobody' } } })).status).toBe(422);
+    hosts.answer = () => ({ status: 401 });
+    const answer = await save({ model_overrides: { llm: openai } });
+    expect(answer.status).toBe(422);
+    expect(answer.text).not.toContain(KEY);
+  });
+
+  it('are named by validate where a language or voice does not fit', async () => {
+    await save({ language: 'de', voice: 'nobody' });
+    const { status, body } = await validate();
+    expect(status).toBe(422);
+    expect(JSON.stringify(body)).toContain('pocketsphinx, understands English only');
+    expect(JSON.stringify(body)).toContain('data.voice');
+    await save({ language: 'en-GB', voice: 'rms' });
+    expect((await validate()).status).toBe(200);
+  });
+});

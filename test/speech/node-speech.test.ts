@@ -1,0 +1,149 @@
+// The plan of a call whose agent has nodes with services of their own: what they share, what is theirs, and how many.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEgress } from '../../src/egress/egress-rule.ts';
+import { llmServices } from '../../src/model/speech-services/llm.ts';
+import { NODE_SERVICES_MAX } from '../../src/model/speech-services/node-services.ts';
+import { sttServices } from '../../src/model/speech-services/stt.ts';
+import { ttsServices } from '../../src/model/speech-services/tts.ts';
+import { LanguageModels } from '../../src/speech/language-models.ts';
+import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { ServiceCache } from '../../src/speech/service/service-cache.ts';
+import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';
+import { WarmConnections } from '../../src/speech/service/warm-connections.ts';
+import { nodeSpeechOf } from '../../src/speech/speech-plan.ts';
+import { type NodeSettings, SpeechServices } from '../../src/speech/speech-services.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
+import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
+
+const stt = (language: string, model = 'flux-general-multi') =>
+  sttServices.deepgram.parse({ provider: 'deepgram', api_key: 'k', model, language });
+const tts = (voice: string) =>
+  ttsServices.elevenlabs.parse({ provider: 'elevenlabs', api_key: 'k', voice });
+const llm = (model: string) =>
+  llmServices.openai.parse({ provider: 'openai', api_key: 'k', model });
+
+let services: SpeechServices;
+afterEach(() => services.close());
+
+function open() {
+  const clock = new FakeClock();
+  const { log } = quietLog();
+  const egress = createEgress();
+  const means = { clock, log, egress, warm: new WarmConnections({ clock, egress }) };
+  const gateway = { stt: new FakeStt(clock), tts: new FakeTts(clock), voice: 'slt' };
+  services = new SpeechServices({ gateway, models: new LanguageModels(undefined, means), means });
+  return { services, gateway };
+}
+
+function planned(first: NodeSettings, nodes: Record<string, NodeSettings>) {
+  const { services, gateway } = open();
+  return { ...services.plan(first, new Map(Object.entries(nodes))), gateway };
+}
+
+const english: NodeSettings = { stt: [stt('en')], tts: [tts('A')], llm: [llm('gpt-5')] };
+
+describe('the plan of an agent with services of single nodes', () => {
+  it('is that of the first node, with the nodes that differ', () => {
+    const german = { ...english, stt: [stt('de')], tts: [tts('B')], language: 'de' };
+    const { plan, faults } = planned(english, { one: english, two: german, three: german });
+    expect([...(plan.nodes?.keys() ?? [])]).toEqual(['two', 'three']);
+    expect(nodeSpeechOf(plan, 'one')).toBe(plan);
+    expect(nodeSpeechOf(plan, null)).toBe(plan);
+    const two = nodeSpeechOf(plan, 'two');
+    expect(nodeSpeechOf(plan, 'three')).toBe(two);
+    expect(two).toMatchObject({ sttList: 1, language: 'de' });
+    expect(two.tts).not.toBe(plan.tts);
+    expect(two.llm).toBe(plan.llm);
+    expect(faults).toEqual([]);
+  });
+
+  it('changes the model alone where only that differs', () => {
+    const { plan } = planned(english, { two: { ...english, llm: [llm('gpt-5-mini')] } });
+    const two = nodeSpeechOf(plan, 'two');
+    expect([two.llm?.model, two.sttList, two.tts === plan.tts]).toEqual(['gpt-5-mini', 0, true]);
+  });
+
+  it('has the embedded services without a layer where no node needs one', () => {
+    const none: NodeSettings = { stt: [], tts: [], llm: [] };
+    const rms = ttsServices.flite.parse({ provider: 'flite', voice: 'rms' });
+    const { plan, gateway } = planned(none, { two: { ...none, tts: [rms] } });
+    expect([plan.stt === gateway.stt, plan.tts === gateway.tts, plan.voice]).toEqual([
+      true,
+      true,
+      'slt',
+    ]);
+    expect(nodeSpeechOf(plan, 'two')).toMatchObject({ tts: gateway.tts, voice: 'rms' });
+  });
+
+  it('is led by one policy: no node has a model in a scripted call, every node has one in another', () => {
+    const none: NodeSettings = { stt: [], tts: [], llm: [] };
+    const modelled = { ...none, llm: [llm('gpt-5')] };
+    const scripted = planned(none, { two: { ...modelled, language: 'en' } });
+    expect(nodeSpeechOf(scripted.plan, 'two').llm).toBeUndefined();
+    const led = planned(modelled, { two: none });
+    expect(nodeSpeechOf(led.plan, 'two').llm).toBe(led.plan.llm);
+  });
+
+  it('has so many different services at most: further nodes use those of the first', () => {
+    const nodes = Object.fromEntries(
+      Array.from({ length: NODE_SERVICES_MAX + 4 }, (_, nth) => [
+        `n${nth}`,
+        { ...english, tts: [tts(`voice-${nth}`)] },
+      ]),
+    );
+    const { plan, faults } = planned(english, nodes);
+    expect(plan.nodes?.size).toBe(NODE_SERVICES_MAX - 1);
+    expect(nodeSpeechOf(plan, `n${NODE_SERVICES_MAX}`)).toBe(plan);
+    expect(faults).toMatchObject([{ code: 'SPEECH_SETTINGS_INVALID', facts: { section: 'tts' } }]);
+  });
+
+  it('names no key in what can be logged of it', () => {
+    const keyed = sttServices.deepgram.parse({ provider: 'deepgram', api_key: 'secret-of-node' });
+    const { plan } = planned(english, { two: { ...english, stt: [keyed] } });
+    expect(JSON.stringify([plan, [...(plan.nodes ?? [])]])).not.toContain('secret-of-node');
+  });
+});
+
+describe('the circuits of services with one account', () => {
+  const fault = (kind: FaultKind) => new ServiceFault('tts', 'elevenlabs', kind, { detail: 'x' });
+  const circuits = () => {
+    const cache = new ServiceCache<object>(new FakeClock());
+    const of = (settings: object) => cache.of(settings, 'elevenlabs', () => ({})).circuit;
+    return { a: of(tts('A')), b: of(tts('B')), other: of({ ...tts('A'), api_key: 'k2' }) };
+  };
+  it('open together for a refused key, a used-up account and faults of the service', () => {
+    for (const kind of ['auth', 'quota', 'rate'] as const) {
+      const { a, b, other } = circuits();
+      a.failed(fault(kind));
+      expect([a.state, b.state, other.state]).toEqual(['open', 'open', 'closed']);
+      expect([a.admit(), b.admit(), other.admit()]).toEqual([false, false, true]);
+      expect(b.permanentFault).toBe(kind === 'rate' ? undefined : a.permanentFault);
+    }
+    const { a, b } = circuits();
+    a.failed(fault('timeout'));
+    b.failed(fault('network'));
+    expect(a.state).toBe('closed');
+    a.failed(fault('overload'));
+    expect([a.state, b.state]).toEqual(['open', 'open']);
+  });
+
+  it('open alone for a voice that the account does not have', () => {
+    const { a, b } = circuits();
+    a.failed(fault('request'));
+    expect([a.state, b.state, b.permanentFault]).toEqual(['open', 'closed', undefined]);
+  });
+
+  it('close together after the pause, by one call', () => {
+    const clock = new FakeClock();
+    const account = new CircuitBreaker({ clock, service: 's' });
+    const [a, b] = [0, 1].map(() => new CircuitBreaker({ clock, service: 's', account }));
+    a?.failed(fault('auth'));
+    clock.advance(300_000);
+    expect([a?.state, b?.state]).toEqual(['half-open', 'half-open']);
+    expect([b?.admit(), a?.admit()]).toEqual([true, false]);
+    b?.succeeded();
+    expect([a?.state, b?.state]).toEqual(['closed', 'closed']);
+  });
+});
