@@ -334,6 +334,10 @@ describe('telephony configurations', () => {
       visible_when: null,
       section: null,
     });
+    const plain = providers.flatMap((row: { fields: { name: string; description: unknown }[] }) =>
+      row.fields.flatMap(({ name, description }) => (description ? [] : [name])),
+    );
+    expect(plain).toEqual([]);
   });
 });
 
