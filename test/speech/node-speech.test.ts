@@ -1,21 +1,17 @@
 // The plan of a call whose agent has nodes with services of their own: what they share, what is theirs, and how many.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEgress } from '../../src/egress/egress-rule.ts';
 import { llmServices } from '../../src/model/speech-services/llm.ts';
 import { NODE_SERVICES_MAX } from '../../src/model/speech-services/node-services.ts';
 import { sttServices } from '../../src/model/speech-services/stt.ts';
 import { ttsServices } from '../../src/model/speech-services/tts.ts';
-import { LanguageModels } from '../../src/speech/language-models.ts';
 import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
 import { ServiceCache } from '../../src/speech/service/service-cache.ts';
 import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';
-import { WarmConnections } from '../../src/speech/service/warm-connections.ts';
 import { nodeSpeechOf } from '../../src/speech/speech-plan.ts';
-import { type NodeSettings, SpeechServices } from '../../src/speech/speech-services.ts';
+import type { NodeSettings, SpeechServices } from '../../src/speech/speech-services.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
-import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
+import { openedServices } from './opened-services.ts';
 
 const stt = (language: string, model = 'flux-general-multi') =>
   sttServices.deepgram.parse({ provider: 'deepgram', api_key: 'k', model, language });
@@ -27,19 +23,10 @@ const llm = (model: string) =>
 let services: SpeechServices;
 afterEach(() => services.close());
 
-function open() {
-  const clock = new FakeClock();
-  const { log } = quietLog();
-  const egress = createEgress();
-  const means = { clock, log, egress, warm: new WarmConnections({ clock, egress }) };
-  const gateway = { stt: new FakeStt(clock), tts: new FakeTts(clock), voice: 'slt' };
-  services = new SpeechServices({ gateway, models: new LanguageModels(undefined, means), means });
-  return { services, gateway };
-}
-
 function planned(first: NodeSettings, nodes: Record<string, NodeSettings>) {
-  const { services, gateway } = open();
-  return { ...services.plan(first, new Map(Object.entries(nodes))), gateway };
+  const { services: opened, ...gateway } = openedServices();
+  services = opened;
+  return { ...opened.plan(first, new Map(Object.entries(nodes))), gateway };
 }
 
 const english: NodeSettings = { stt: [stt('en')], tts: [tts('A')], llm: [llm('gpt-5')] };

@@ -1,19 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEgress } from '../../src/egress/egress-rule.ts';
 import { OPEN_SPEECH } from '../../src/model/expected-input.ts';
 import { llmServices } from '../../src/model/speech-services/llm.ts';
 import type { SttSettings, TtsSettings } from '../../src/model/speech-services/speech-settings.ts';
 import { sttServices } from '../../src/model/speech-services/stt.ts';
 import { ttsServices } from '../../src/model/speech-services/tts.ts';
-import { LanguageModels } from '../../src/speech/language-models.ts';
 import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
-import { WarmConnections } from '../../src/speech/service/warm-connections.ts';
-import { SpeechServices } from '../../src/speech/speech-services.ts';
+import type { SpeechServices } from '../../src/speech/speech-services.ts';
 import type { RecognizerListener } from '../../src/speech/stt/stt.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
 import { startDeepgramServer } from '../fakes/services/deepgram-server.ts';
-import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
+import { openedServices } from './opened-services.ts';
 
 const deepgram = (
   apiKey: string,
@@ -34,15 +30,9 @@ let services: SpeechServices;
 afterEach(() => services.close());
 
 function open() {
-  const clock = new FakeClock();
-  const { log } = quietLog();
-  const egress = createEgress();
-  const means = { clock, log, egress, warm: new WarmConnections({ clock, egress }) };
-  const stt = new FakeStt(clock);
-  const tts = new FakeTts(clock);
-  const models = new LanguageModels(undefined, means);
-  services = new SpeechServices({ gateway: { stt, tts, voice: 'slt' }, models, means });
-  return { services, stt, tts };
+  const opened = openedServices();
+  services = opened.services;
+  return opened;
 }
 
 describe('the speech plan of a call', () => {

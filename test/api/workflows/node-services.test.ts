@@ -1,28 +1,12 @@
 // Services of an agent's nodes over the API: sealed, masked, checked, and named by `validate` where they do not fit.
 
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
-import { smallWorkflow, withApi } from '../served.ts';
+import { describe, expect, it } from 'vitest';
+import { smallWorkflow } from '../served.ts';
+import { KEY, MASK, withServiceHosts } from './service-world.ts';
 
-const hosts = await startServiceHosts();
-afterAll(() => hosts.close());
-
-const served = withApi(() => ({ egress: hosts.egress }));
-const KEY = 'sk-0123456789abcdef';
-const MASK = '************cdef';
+const world = await withServiceHosts();
+const { hosts, served } = world;
 const openai = { provider: 'openai', api_key: KEY, model: 'gpt-5' };
-
-let id: string;
-beforeEach(async () => {
-  hosts.asked.length = 0;
-  hosts.answer = () => ({ status: 200 });
-  id = (
-    await served.ok('POST', '/workflow/create/definition', {
-      name: 'agent',
-      workflow_definition: smallWorkflow,
-    })
-  ).id;
-});
 
 type Data = Record<string, unknown>;
 
@@ -34,17 +18,17 @@ function withData(more: Data) {
 }
 
 async function save(more: Data) {
-  return served.call('PUT', `/api/v1/workflow/${id}`, {
+  return served.call('PUT', `/api/v1/workflow/${world.id}`, {
     body: { workflow_definition: withData(more) },
   });
 }
 
 async function storedData(): Promise<Data> {
-  const draft = await served.test.store.workflows.draft(id);
+  const draft = await served.test.store.workflows.draft(world.id);
   return JSON.parse(JSON.stringify(draft?.definition.nodes[0]?.data ?? {}));
 }
 
-const validate = () => served.call('POST', `/api/v1/workflow/${id}/validate`);
+const validate = () => served.call('POST', `/api/v1/workflow/${world.id}/validate`);
 
 describe('the services of a node', () => {
   it('are kept, masked in answers, and sealed in the store', async () => {

@@ -1,28 +1,11 @@
 // Speech services of a workflow's own: checked, sealed and masked as those of organizations. Source: contract §5.5.
 
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
-import { smallWorkflow, withApi } from '../served.ts';
+import { describe, expect, it } from 'vitest';
+import { KEY, MASK, withServiceHosts } from './service-world.ts';
 
-const hosts = await startServiceHosts();
-afterAll(() => hosts.close());
-
-const served = withApi(() => ({ egress: hosts.egress }));
-const KEY = 'sk-0123456789abcdef';
-const MASK = '************cdef';
+const world = await withServiceHosts();
+const { hosts, served } = world;
 const openai = { provider: 'openai', api_key: KEY, model: 'gpt-4.1' };
-
-let id: string;
-beforeEach(async () => {
-  hosts.asked.length = 0;
-  hosts.answer = () => ({ status: 200 });
-  id = (
-    await served.ok('POST', '/workflow/create/definition', {
-      name: 'agent',
-      workflow_definition: smallWorkflow,
-    })
-  ).id;
-});
 
 const whole = (pipeline: Record<string, unknown>) => ({
   model_configuration_v2_override: {
@@ -34,12 +17,12 @@ const whole = (pipeline: Record<string, unknown>) => ({
 const parts = (modelOverrides: Record<string, unknown>) => ({ model_overrides: modelOverrides });
 
 async function save(workflowConfigurations: unknown) {
-  return served.call('PUT', `/api/v1/workflow/${id}`, {
+  return served.call('PUT', `/api/v1/workflow/${world.id}`, {
     body: { workflow_configurations: workflowConfigurations },
   });
 }
 async function stored() {
-  const draft = await served.test.store.workflows.draft(id);
+  const draft = await served.test.store.workflows.draft(world.id);
   return JSON.parse(JSON.stringify(draft?.configurations ?? {}));
 }
 const organization = (pipeline: Record<string, unknown>) =>

@@ -4,7 +4,7 @@ import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
-import { framesOf, silentFrames, wordOf } from '../../fakes/call/spoken-words.ts';
+import { framesOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import {
@@ -12,6 +12,7 @@ import {
   RecognizingService,
 } from '../../fakes/services/recognizing-service.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
+import { many, SpeakingCaller } from './speaking-caller.ts';
 
 type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
 
@@ -29,33 +30,14 @@ function call(...given: Given[]) {
     onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
   });
   const rig = new RecognizerRig(clock, stt);
-  const hear = (frames: readonly Int16Array[]) => {
-    for (const frame of frames) {
-      clock.advance(20);
-      rig.recognizer.push(frame);
-    }
-  };
+  const { hear, silence, says, turn } = new SpeakingCaller(rig);
   return {
-    ...{ clock, rig, stt, hear, permanent },
+    ...{ clock, rig, stt, hear, silence, says, turn, permanent },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     c: services[2] as (typeof services)[0],
-    silence: (ms: number) => hear(silentFrames(ms)),
-    says(text: string) {
-      rig.recognizer.speechStarted();
-      hear(framesOf(text));
-      rig.recognizer.speechStopped?.();
-    },
-    turn(text: string) {
-      this.says(text);
-      this.silence(300);
-      rig.recognizer.finalize();
-    },
   };
 }
-
-const many = (count: number, from = 0) =>
-  Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
 describe('recognisers with a fallback', () => {
   it('pass everything to the first while it works', () => {

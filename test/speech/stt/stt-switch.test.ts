@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
-import { framesOf, silentFrames, wordOf } from '../../fakes/call/spoken-words.ts';
+import { framesOf, silentFrames } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import {
@@ -13,6 +13,7 @@ import {
   RecognizingService,
 } from '../../fakes/services/recognizing-service.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
+import { many, SpeakingCaller } from './speaking-caller.ts';
 
 type Given = Omit<RecognizingOptions, 'clock' | 'name'> & { family?: string; language?: string };
 
@@ -28,34 +29,15 @@ function call(...given: Given[]) {
   const [first = [last], ...others] = services.slice(0, -1).map((each) => [each, last]);
   const stt = createSttFallback({ services: first, others, clock, log: quietLog().log });
   const rig = new RecognizerRig(clock, stt);
-  const hear = (frames: readonly Int16Array[]) => {
-    for (const frame of frames) {
-      clock.advance(20);
-      rig.recognizer.push(frame);
-    }
-  };
+  const { hear, silence, says, turn } = new SpeakingCaller(rig);
   return {
-    ...{ rig, hear },
+    ...{ rig, hear, silence, says, turn },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     last,
-    silence: (ms: number) => hear(silentFrames(ms)),
     switchTo: (list: number) => rig.recognizer.switchTo?.(list),
-    says(text: string) {
-      rig.recognizer.speechStarted();
-      hear(framesOf(text));
-      rig.recognizer.speechStopped?.();
-    },
-    turn(text: string) {
-      this.says(text);
-      this.silence(300);
-      rig.recognizer.finalize();
-    },
   };
 }
-
-const many = (count: number, from = 0) =>
-  Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
 describe('a recogniser with several lists', () => {
   it('uses another one from the next turn on, and closes the session before', () => {
