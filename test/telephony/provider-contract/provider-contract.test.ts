@@ -7,6 +7,7 @@ import type { DialRequest, ProviderEvent } from '../../../src/telephony/provider
 import type { HostedCall } from '../../fakes/hosted/hosted-call.ts';
 import type { HostedFake } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
+import { cases } from './contract-cases.ts';
 import { type GatewayLine, ProviderGateway } from './provider-gateway.ts';
 
 const OURS = '+14155550100';
@@ -85,7 +86,7 @@ describe.each(hostedRows)('$name', (row) => {
     );
 
   describe('a call from outside', () => {
-    it('arrives proven, is connected to our media, and both sides are heard', async () => {
+    it(cases.arrives, async () => {
       const { call, line } = await rungIn();
       const [event] = gateway.events;
       expect(event).toMatchObject({ kind: 'inbound-call' });
@@ -97,14 +98,14 @@ describe.each(hostedRows)('$name', (row) => {
       expect(call.faults).toEqual([]);
     });
 
-    it('names numbers that are compared in one form', async () => {
+    it(cases.namesNumbers, async () => {
       await rungIn();
       const [event] = gateway.events;
       const { from, to } = event as { from: string; to: string };
       expect([from, to].map((number) => number.replace(/^\+?/, '+'))).toEqual([THEIRS, OURS]);
     });
 
-    it('has one key for its repeated webhook', async () => {
+    it(cases.keyOfRepeated, async () => {
       const { call } = await rungIn();
       const [request] = gateway.requests;
       if (request === undefined) throw new Error('no request');
@@ -113,7 +114,7 @@ describe.each(hostedRows)('$name', (row) => {
       call.hangUp();
     });
 
-    it('is refused as busy without media', async () => {
+    it(cases.refused, async () => {
       gateway.inbound = 'reject';
       const call = await fake.placeInboundCall({ from: THEIRS, to: OURS });
       await call.ended;
@@ -121,31 +122,28 @@ describe.each(hostedRows)('$name', (row) => {
       expect(call.faults).toEqual([]);
     });
 
-    it('ends with its media when the caller hangs up', async () => {
+    it(cases.endsWithCaller, async () => {
       const { call, line } = await rungIn();
       call.hangUp();
       await gateway.until(() => line.closed !== undefined);
       expect([await call.ended, line.closed]).toEqual(['completed', 'ended']);
     });
 
-    it.runIf(capabilities.answerStyle === 'command')(
-      'is connected once, although its webhook comes again',
-      async () => {
-        gateway.inbound = 'lose-first-reply';
-        const { call, line } = await rungIn();
-        await gateway.until(
-          () => gateway.events.filter(({ kind }) => kind === 'inbound-call').length > 1,
-        );
-        line.play(tone(100));
-        await call.waitForSpeech({ fromMs: 0 });
-        const streams = call.events.filter(({ type }) => type === 'stream-started');
-        expect([streams.length, call.faults, gateway.lines.length]).toEqual([1, [], 1]);
-      },
-    );
+    it.runIf(capabilities.answerStyle === 'command')(cases.connectedOnce, async () => {
+      gateway.inbound = 'lose-first-reply';
+      const { call, line } = await rungIn();
+      await gateway.until(
+        () => gateway.events.filter(({ kind }) => kind === 'inbound-call').length > 1,
+      );
+      line.play(tone(100));
+      await call.waitForSpeech({ fromMs: 0 });
+      const streams = call.events.filter(({ type }) => type === 'stream-started');
+      expect([streams.length, call.faults, gateway.lines.length]).toEqual([1, [], 1]);
+    });
   });
 
   describe('a call that we place', () => {
-    it('rings, is answered, talks, and reports its steps', async () => {
+    it(cases.dialled, async () => {
       const { call, line, callId } = await dialled();
       expect(line.start?.callId).toBeDefined();
       line.play(tone(200));
@@ -162,20 +160,20 @@ describe.each(hostedRows)('$name', (row) => {
       expect([call.faults, gateway.refused]).toEqual([[], 0]);
     });
 
-    it.each(['busy', 'no-answer'] as const)('is reported as %s', async (outcome) => {
+    it.each(['busy', 'no-answer'] as const)(cases.notAnswered, async (outcome) => {
       fake.onOutboundCall((call) => call.refuse(outcome));
       await control.dial(gateway.credentials, dialRequest(), signal);
       await gateway.until(() => statuses().some((status) => rankOf(status) === 3));
       expect(statuses().at(-1)).toBe(outcome);
     });
 
-    it('asks for no longer ringing and no longer calls than the provider has', async () => {
+    it(cases.longest, async () => {
       const long = dialRequest({ ringS: 86_400, callS: capabilities.callS.max });
       const { callId } = await control.dial(gateway.credentials, long, signal);
       expect(callId).not.toBe('');
     });
 
-    it('is found again when the answer to its dial was lost, or cannot be looked for', async () => {
+    it(cases.foundAgain, async () => {
       const { call, callId } = await dialled();
       const wanted = {
         ...{ runId: '1', from: address(OURS), to: address(THEIRS) },
@@ -188,7 +186,7 @@ describe.each(hostedRows)('$name', (row) => {
   });
 
   describe('a call that talks', () => {
-    it('gets a mark back when everything before it was played', async () => {
+    it(cases.markPlayed, async () => {
       const { call, line } = await rungIn();
       line.play(tone(400));
       line.session.mark('first');
@@ -198,7 +196,7 @@ describe.each(hostedRows)('$name', (row) => {
       expect(call.mediaMs - speechMs).toBeGreaterThanOrEqual(400 - FRAME_MS);
     });
 
-    it('is silent at once after a clear, whose marks are dropped; later ones are played', async () => {
+    it(cases.cleared, async () => {
       const { call, line } = await rungIn();
       line.play(tone(2_000));
       line.session.mark('cleared-1');
@@ -220,7 +218,7 @@ describe.each(hostedRows)('$name', (row) => {
       expect(call.faults).toEqual([]);
     });
 
-    it('signals the keys of the caller, or has them in the audio', async () => {
+    it(cases.keysIn, async () => {
       const { call, line } = await rungIn();
       await call.pressDigits('12#');
       if (!capabilities.digitsIn) return;
@@ -228,14 +226,14 @@ describe.each(hostedRows)('$name', (row) => {
       expect(line.digits).toBe('12#');
     });
 
-    it.runIf(capabilities.digitsOut === 'request')('is sent keys by the provider', async () => {
+    it.runIf(capabilities.digitsOut === 'request')(cases.keysOut, async () => {
       const { call, callId } = await dialled();
       await control.sendDigits?.(gateway.credentials, callId, '12w#', signal);
       const { detail } = await call.waitFor('digits-out');
       expect(String(detail['digits'])).toContain('12');
     });
 
-    it('is hung up, and a second time without an error', async () => {
+    it(cases.hungUpTwice, async () => {
       const { call, callId } = await dialled();
       await control.hangUp(gateway.credentials, callId, signal);
       await call.ended;
@@ -243,7 +241,7 @@ describe.each(hostedRows)('$name', (row) => {
       await control.hangUp(gateway.credentials, row.dialled.callId, signal);
     });
 
-    it('is transferred', async () => {
+    it(cases.transferred, async () => {
       const { call, callId } = await dialled();
       const { transferUrl: documentUrl, resultUrl } = gateway.urls('1');
       const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl, resultUrl };
@@ -253,58 +251,51 @@ describe.each(hostedRows)('$name', (row) => {
       call.hangUp();
     });
 
-    it.runIf(row.reportsTransfers)(
-      'reports how the destination of its transfer took it',
-      async () => {
-        const { call, callId } = await dialled();
-        const { transferUrl: documentUrl, resultUrl } = gateway.urls('1');
-        const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl, resultUrl };
-        await control.transfer(gateway.credentials, callId, target, signal);
-        await call.waitFor('dialed');
-        call.hangUp();
-        const results = () =>
-          gateway.events.filter((_, i) => gateway.requests[i]?.url === resultUrl);
-        const isTaken = (each: ProviderEvent): boolean =>
-          (each.kind === 'status' && each.status === 'in-progress') ||
-          (each.kind === 'transfer-result' && each.status === 'completed');
-        await gateway.until(() => results().some(isTaken));
-        const taken = results().find(isTaken);
-        expect(taken !== undefined && 'callId' in taken && taken.callId).not.toBe(callId);
-        expect([call.faults, gateway.refused]).toEqual([[], 0]);
-      },
-    );
+    it.runIf(row.reportsTransfers)(cases.transferReported, async () => {
+      const { call, callId } = await dialled();
+      const { transferUrl: documentUrl, resultUrl } = gateway.urls('1');
+      const target = { to: address(THIRD), callerId: OURS, ringS: 20, documentUrl, resultUrl };
+      await control.transfer(gateway.credentials, callId, target, signal);
+      await call.waitFor('dialed');
+      call.hangUp();
+      const results = () => gateway.events.filter((_, i) => gateway.requests[i]?.url === resultUrl);
+      const isTaken = (each: ProviderEvent): boolean =>
+        (each.kind === 'status' && each.status === 'in-progress') ||
+        (each.kind === 'transfer-result' && each.status === 'completed');
+      await gateway.until(() => results().some(isTaken));
+      const taken = results().find(isTaken);
+      expect(taken !== undefined && 'callId' in taken && taken.callId).not.toBe(callId);
+      expect([call.faults, gateway.refused]).toEqual([[], 0]);
+    });
 
-    it.runIf(control.join !== undefined)(
-      'is joined with the destination of its transfer, which talks with us before',
-      async () => {
-        const { call, callId } = await dialled();
-        const { transferUrl: documentUrl, legUrls } = gateway.urls('1');
-        const arrived = gateway.nextLine();
-        const dial = dialRequest({ runId: legUrls.id, to: address(THIRD), ...legUrls });
-        const { callId: legId } = await control.dial(gateway.credentials, dial, signal);
-        const line = await arrived;
-        const leg = fake.calls.at(-1);
-        line.play(tone(200));
-        await leg?.waitForSpeech({ fromMs: 0 });
-        const reported = (): boolean =>
-          gateway.events.some((each, i) => {
-            const { url } = gateway.requests[i] ?? { url: '' };
-            const isOfLeg = url.includes(legUrls.id) && 'callId' in each && each.callId === legId;
-            return isOfLeg && each.kind === 'status' && each.status === 'in-progress';
-          });
-        await gateway.until(reported);
-        const calls = { callId, legId, name: legUrls.id, documentUrl };
-        await control.join?.(gateway.credentials, calls, signal);
-        const { detail } = await call.waitFor('joined');
-        expect(detail).toMatchObject({ with: leg?.id });
-        await gateway.until(() => line.closed === 'ended');
-        leg?.hangUp();
-        expect(await call.ended).toBe('completed');
-        expect([call.faults, leg?.faults, gateway.refused]).toEqual([[], [], 0]);
-      },
-    );
+    it.runIf(control.join !== undefined)(cases.joined, async () => {
+      const { call, callId } = await dialled();
+      const { transferUrl: documentUrl, legUrls } = gateway.urls('1');
+      const arrived = gateway.nextLine();
+      const dial = dialRequest({ runId: legUrls.id, to: address(THIRD), ...legUrls });
+      const { callId: legId } = await control.dial(gateway.credentials, dial, signal);
+      const line = await arrived;
+      const leg = fake.calls.at(-1);
+      line.play(tone(200));
+      await leg?.waitForSpeech({ fromMs: 0 });
+      const reported = (): boolean =>
+        gateway.events.some((each, i) => {
+          const { url } = gateway.requests[i] ?? { url: '' };
+          const isOfLeg = url.includes(legUrls.id) && 'callId' in each && each.callId === legId;
+          return isOfLeg && each.kind === 'status' && each.status === 'in-progress';
+        });
+      await gateway.until(reported);
+      const calls = { callId, legId, name: legUrls.id, documentUrl };
+      await control.join?.(gateway.credentials, calls, signal);
+      const { detail } = await call.waitFor('joined');
+      expect(detail).toMatchObject({ with: leg?.id });
+      await gateway.until(() => line.closed === 'ended');
+      leg?.hangUp();
+      expect(await call.ended).toBe('completed');
+      expect([call.faults, leg?.faults, gateway.refused]).toEqual([[], [], 0]);
+    });
 
-    it.runIf(control.join !== undefined)('is not joined with a call that is gone', async () => {
+    it.runIf(control.join !== undefined)(cases.joinedWithNobody, async () => {
       const { call, callId, line } = await dialled();
       const { transferUrl: documentUrl } = gateway.urls('1');
       const calls = { callId, legId: row.dialled.callId, name: '1-w1', documentUrl };
@@ -315,7 +306,7 @@ describe.each(hostedRows)('$name', (row) => {
       await call.waitForSpeech({ fromMs: 0 });
     });
 
-    it('can be looked up, also when it is over; an unknown one is none', async () => {
+    it(cases.lookedUp, async () => {
       const { call, callId } = await dialled();
       const up = await control.getCall(gateway.credentials, callId, signal);
       expect(up?.status).toBe('in-progress');
@@ -327,7 +318,7 @@ describe.each(hostedRows)('$name', (row) => {
       expect(none).toBeUndefined();
     });
 
-    it.runIf(capabilities.closeEndsCall)('ends when we close its media', async () => {
+    it.runIf(capabilities.closeEndsCall)(cases.closed, async () => {
       const { call, line } = await rungIn();
       line.session.close('over');
       expect(await call.ended).toBe('completed');
@@ -335,7 +326,7 @@ describe.each(hostedRows)('$name', (row) => {
   });
 
   describe('status webhooks', () => {
-    it('that come twice and out of order have keys and an order that identify them', async () => {
+    it(cases.eventsTwice, async () => {
       await stop();
       await start({ deliveries: 2, reorder: true });
       const { call } = await dialled();
@@ -349,7 +340,7 @@ describe.each(hostedRows)('$name', (row) => {
       expect(gateway.refused).toBe(0);
     });
 
-    it('are refused with another secret, and for another content where it is covered', async () => {
+    it(cases.forged, async () => {
       await rungIn();
       const [request] = gateway.requests;
       if (request === undefined) throw new Error('no request');
@@ -370,21 +361,21 @@ describe.each(hostedRows)('$name', (row) => {
       expect(webhook.verify(forged, gateway.credentials, nowMs)).toBe(false);
     });
 
-    it('of others are not taken for this provider', () => {
+    it(cases.ofOthers, () => {
       const request = { ...emptyRequest, form: { ['Hello']: 'x' }, json: { hello: 1 } };
       expect(provider.webhook.recognises(request)).toBe(false);
     });
   });
 
   describe('numbers', () => {
-    it('are the account’s or not', async () => {
+    it(cases.owned, async () => {
       expect(await control.ownsNumber(gateway.credentials, address(OURS), signal)).not.toBe(false);
       expect(await control.ownsNumber(gateway.credentials, address(FOREIGN), signal)).not.toBe(
         true,
       );
     });
 
-    it('ring at the gateway once they are attached, and can be detached', async () => {
+    it(cases.attached, async () => {
       const url = `${gateway.base}/api/v1/telephony/inbound/run`;
       const attached = await control.configureInbound(
         gateway.credentials,

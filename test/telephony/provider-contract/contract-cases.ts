@@ -1,0 +1,31 @@
+// What every provider of telephony does, as titles of tests: the hosted ones (provider-contract.test.ts) and a PBX
+// (ari/provider-contract.test.ts) have the same, or a written reason why one of them is not theirs.
+
+export const cases = {
+  arrives: 'arrives, is connected to our media, and both sides are heard',
+  namesNumbers: 'names numbers that are compared in one form',
+  keyOfRepeated: 'has one key for its repeated webhook',
+  refused: 'is refused as busy without media',
+  endsWithCaller: 'ends with its media when the caller hangs up',
+  connectedOnce: 'is connected once, although its webhook comes again',
+  dialled: 'rings, is answered, talks, and reports its steps',
+  notAnswered: 'is reported as %s',
+  longest: 'asks for no longer ringing and no longer calls than the provider has',
+  foundAgain: 'is found again when the answer to its dial was lost, or cannot be looked for',
+  markPlayed: 'gets a mark back when everything before it was played',
+  cleared: 'is silent at once after a clear, whose marks are dropped; later ones are played',
+  keysIn: 'signals the keys of the caller, or has them in the audio',
+  keysOut: 'is sent keys by the provider',
+  hungUpTwice: 'is hung up, and a second time without an error',
+  transferred: 'is transferred',
+  transferReported: 'reports how the destination of its transfer took it',
+  joined: 'is joined with the destination of its transfer, which talks with us before',
+  joinedWithNobody: 'is not joined with a call that is gone',
+  lookedUp: 'can be looked up, also when it is over; an unknown one is none',
+  closed: 'ends when we close its media',
+  eventsTwice: 'that come twice and out of order have keys and an order that identify them',
+  forged: 'are refused with another secret, and for another content where it is covered',
+  ofOthers: 'of others are not taken for this provider',
+  owned: 'are the account’s or not',
+  attached: 'ring at the gateway once they are attached, and can be detached',
+} as const;
