@@ -125,6 +125,22 @@ describe('a recogniser with several lists', () => {
     expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([1, 0]);
   });
 
+  it('opens no connection ahead of a switch that happens at once, or needs none', () => {
+    const at = call({}, {}, {});
+    at.switchTo(1);
+    expect([at.b.service.prepared, at.b.service.sessions.length]).toEqual([0, 1]);
+    const flux = (language: string): Given => ({ family: 'flux', language });
+    const alike = call(flux('en'), flux('de'), {});
+    alike.rig.recognizer.speechStarted();
+    alike.switchTo(1);
+    expect(alike.b.service.prepared).toBe(0);
+    const failing = call({}, {}, {});
+    failing.b.circuit.failed(new ServiceFault('stt', 'b', 'auth', { detail: 'no' }));
+    failing.rig.recognizer.speechStarted();
+    failing.switchTo(1);
+    expect([failing.b.service.prepared, failing.last.service.prepared]).toEqual([0, 1]);
+  });
+
   it('opens the session of the new language when the one that has changed to it breaks', () => {
     const flux = (language: string): Given => ({ family: 'flux', language });
     const at = call({ ...flux('en'), faults: () => ({ failAtMs: 1_500 }) }, flux('de'), {});

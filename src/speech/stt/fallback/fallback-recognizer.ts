@@ -14,7 +14,7 @@ import { joinWords } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession } from './fallback-session.ts';
-import { RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
+import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
 import { SessionRotation } from './session-rotation.ts';
 import { SpeechWatchdog } from './speech-watchdog.ts';
 
@@ -124,6 +124,7 @@ export class FallbackRecognizer implements Recognizer {
   switchTo(list: number): void {
     this.#line.want(list);
     if (this.#isPause) this.#switch();
+    else this.#line.prepareWanted();
   }
 
   close(): void {
@@ -219,9 +220,8 @@ export class FallbackRecognizer implements Recognizer {
     const { before, after } = change;
     this.#hasRetried = false;
     if (before?.service === after.service) return;
-    const isOpen = this.#session !== undefined && before?.family !== undefined;
-    if (isOpen && before?.family === after.family && after.language !== undefined) {
-      this.#session?.recognizer.setLanguage?.(after.language);
+    if (this.#session !== undefined && isFamily(before, after)) {
+      this.#session.recognizer.setLanguage?.(after.language);
       return;
     }
     this.#language = undefined;

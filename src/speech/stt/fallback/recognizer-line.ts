@@ -59,8 +59,14 @@ export class RecognizerLine {
   want(list: number): void {
     const { [list]: wanted = this.#services } = this.#lists;
     this.#wanted = wanted === this.#services ? undefined : wanted;
-    const [first] = this.#wanted ?? [];
-    if (first?.sessions?.admitAhead() !== false) first?.service.prepare?.();
+  }
+
+  /** Opens a connection ahead of `change`, if that will open a session of another service. */
+  prepareWanted(): void {
+    const before = this.current;
+    const next = this.#wanted?.find((each) => this.#hasRoom(each) && isClosed(each));
+    if (next === undefined || next.service === before?.service || isFamily(before, next)) return;
+    if (next.sessions?.admitAhead() !== false) next.service.prepare?.();
   }
 
   /** Uses the wanted list. Returns the service before and the one after it; undefined if nothing is wanted, or nothing
@@ -69,14 +75,29 @@ export class RecognizerLine {
     const wanted = this.#wanted;
     this.#wanted = undefined;
     const before = this.current;
-    // The session before is closed first: it leaves its place to another one of its key.
-    const hasRoom = ({ sessions }: SttFallbackService) =>
-      sessions === before?.sessions || sessions?.isFull !== true;
-    const index = wanted?.findIndex((each) => hasRoom(each) && each.circuit.admit()) ?? -1;
+    const index = wanted?.findIndex((each) => this.#hasRoom(each) && each.circuit.admit()) ?? -1;
     const after = wanted?.[index];
     if (wanted === undefined || after === undefined) return undefined;
     this.#services = wanted;
     this.#index = index;
     return { before, after };
   }
+
+  /** The session in use is closed first: it leaves its place to another one of its key. */
+  #hasRoom({ sessions }: SttFallbackService): boolean {
+    return sessions === this.current?.sessions || sessions?.isFull !== true;
+  }
+}
+
+/** Whether a session of one changes to the language of the other. */
+export function isFamily(
+  one: SttFallbackService | undefined,
+  other: SttFallbackService,
+): other is SttFallbackService & { language: string } {
+  if (one?.family === undefined || other.language === undefined) return false;
+  return one.family === other.family;
+}
+
+function isClosed({ circuit }: SttFallbackService): boolean {
+  return circuit.state === 'closed';
 }
