@@ -17,12 +17,12 @@ const BACKCHANNEL_WORDS_MAX = 4;
 /** A longer text that has such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
 
-/** Lower case, words and apostrophes only, single spaces. */
+/** Lower case, words with their vowel signs and apostrophes only, single spaces. */
 export function plainWords(text: string): string {
   return text
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
-    .replace(/[^\p{L}\p{N}'*#]+/gu, ' ')
+    .replace(/[^\p{L}\p{M}\p{N}'*#]+/gu, ' ')
     .trim();
 }
 

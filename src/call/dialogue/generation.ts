@@ -256,7 +256,8 @@ export class Generation {
         listener,
         signal,
       ));
-    this.#report(answer);
+    // An aborted request is counted where it is aborted.
+    if (!signal.aborted) this.#report(answer);
     return answer;
   }
 

@@ -72,6 +72,12 @@ describe('a speculation', () => {
     expect([llm.aborted, usage.length]).toEqual([1, 1]);
   });
 
+  it('is not taken for words that differ in their vowel signs alone', () => {
+    const { speculation } = rig({ hangs: true });
+    speculation.begin(request('दो दिन'));
+    expect(speculation.take(request('दे दिन'))).toBeUndefined();
+  });
+
   it('is taken for the same words at another time in the prompt', () => {
     const { speculation } = rig({ hangs: true });
     speculation.begin(request('when do you open'));
