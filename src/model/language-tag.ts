@@ -2,8 +2,9 @@
 
 const TAG = /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/;
 
+/** Whether the text is a tag in its form and in the order of its parts: `de-12` is none. */
 export function isLanguageTag(text: string): boolean {
-  return TAG.test(text);
+  return TAG.test(text) && nameOf(text) !== undefined;
 }
 
 /** `de` of `de-AT`. */
@@ -22,8 +23,18 @@ export function withRegion(tag: string): string {
   return region === undefined ? tag : `${language}-${region}`;
 }
 
-/** `German`; the tag itself where it has no name. */
+/** `German`; the text itself where it has no name, or is no tag. */
 export function languageName(tag: string): string {
+  return nameOf(tag) ?? tag;
+}
+
+/** Undefined: no tag. */
+function nameOf(tag: string): string | undefined {
   const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
-  return names.of(tag.replaceAll('_', '-')) ?? tag;
+  try {
+    return names.of(tag.replaceAll('_', '-'));
+  } catch {
+    // RangeError: its parts are no language, script and region.
+    return undefined;
+  }
 }

@@ -150,6 +150,11 @@ describe('the problems of the services of a node', () => {
     expect(at(base, { language: 'Deutsch!' })).toEqual([
       expect.stringContaining('no language tag'),
     ]);
+    // In the form of a tag, with parts that are none.
+    for (const language of ['de-12', 'xx-zz-zz', 'en_US_1']) {
+      expect(at(base, { language })).toEqual([expect.stringContaining('no language tag')]);
+      expect(nodeServicesIn({ language })).toBeUndefined();
+    }
   });
 
   it('are too many different services in one agent', () => {
