@@ -24,9 +24,14 @@ export interface WaitLinesOptions {
   dialogue: () => Pick<DialogueRunner, 'isAsking' | 'state' | 'dispatch'>;
 }
 
+/** What lines are spoken with. Nodes that differ in anything else share their lines. */
+interface LinesOfVoice extends Pick<NodeSpeech, 'tts' | 'voice'> {
+  lines: PreparedLines;
+}
+
 export class WaitLines {
-  /** By the voice that speaks them; the last one used is the last. */
-  readonly #prepared = new Map<NodeSpeech, PreparedLines>();
+  /** The last one used is the last. */
+  #prepared: LinesOfVoice[] = [];
   #speech: NodeSpeech;
   readonly #options: WaitLinesOptions;
   readonly #watchdog: SilenceWatchdog;
@@ -63,23 +68,18 @@ export class WaitLines {
 
   /** A line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
   samples(text: string): Int16Array | undefined {
-    return this.#prepared.get(this.#speech)?.samples(text);
+    return this.#ofVoice()?.lines.samples(text);
   }
 
   #prepare(): void {
     const { plan, log, dialogue } = this.#options;
     const { tts, voice } = this.#speech;
-    const lines = this.#prepared.get(this.#speech) ?? new PreparedLines({ tts, voice, log });
-    this.#prepared.delete(this.#speech);
-    this.#prepared.set(this.#speech, lines);
-    for (const [speech, oldest] of this.#prepared) {
-      if (this.#prepared.size <= VOICES_MAX) break;
-      this.#prepared.delete(speech);
-      oldest.close();
-    }
+    const used = this.#ofVoice() ?? { tts, voice, lines: new PreparedLines({ tts, voice, log }) };
+    this.#prepared = [...this.#prepared.filter((each) => each !== used), used];
+    if (this.#prepared.length > VOICES_MAX) this.#prepared.shift()?.lines.close();
     const { waits, faults } = plan.engine.waitLines(dialogue().state);
     const hasLines = plan.settings.filler_delay_seconds > 0;
-    void lines.prepare(hasLines ? [...waits, ...faults] : faults);
+    void used.lines.prepare(hasLines ? [...waits, ...faults] : faults);
   }
 
   /** Something has happened that may begin or end a wait. */
@@ -103,7 +103,12 @@ export class WaitLines {
 
   close(): void {
     this.#watchdog.close();
-    for (const lines of this.#prepared.values()) lines.close();
+    for (const { lines } of this.#prepared) lines.close();
+  }
+
+  #ofVoice(): LinesOfVoice | undefined {
+    const { tts, voice } = this.#speech;
+    return this.#prepared.find((each) => each.tts === tts && each.voice === voice);
   }
 
   #isOwed(): boolean {

@@ -18,6 +18,8 @@ export class PreparedLines {
   readonly #voice: string | undefined;
   readonly #log: Log;
   readonly #lines = new Map<string, Int16Array>();
+  /** Lines that are being rendered. */
+  readonly #begun = new Set<string>();
   readonly #abort = new AbortController();
 
   constructor(options: { tts: TextToSpeech; voice: string | undefined; log: Log }) {
@@ -26,12 +28,13 @@ export class PreparedLines {
     this.#log = options.log;
   }
 
-  /** Renders one after the other. Never rejects: a line that cannot be rendered is not played. */
+  /** Renders one after the other, each once. Never rejects: a line that cannot be rendered is not played. */
   async prepare(texts: readonly string[]): Promise<void> {
     let failures = 0;
     for (const text of texts.slice(0, LINES_MAX)) {
-      if (this.#lines.has(text)) continue;
+      if (this.#lines.has(text) || this.#begun.has(text)) continue;
       if (this.#abort.signal.aborted || failures >= FAILURES_MAX) return;
+      this.#begun.add(text);
       try {
         await this.#render(text);
         failures = 0;
@@ -39,6 +42,8 @@ export class PreparedLines {
         if (this.#abort.signal.aborted) return;
         failures += 1;
         this.#log.warn({ code: codeOf(error) }, 'line not rendered ahead');
+      } finally {
+        this.#begun.delete(text);
       }
     }
   }

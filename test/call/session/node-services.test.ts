@@ -170,4 +170,29 @@ describe('a call whose node has another language', () => {
     const characters = await harness.bodies(run, 'speech.usage');
     expect(characters.length).toBeGreaterThan(0);
   });
+
+  it('renders no line for a wait again in a node whose model alone differs', async () => {
+    const { harness } = held;
+    const { plan, models } = services(harness.clock);
+    const tts = new FakeTts(harness.clock);
+    const node = { tts, voice: 'A', llm: models.german };
+    Object.assign(harness.speech, { ...plan, tts, nodes: new Map([['talk', node]]) });
+    await harness.prepare(
+      definition(
+        [start('hello', { greeting: 'Hello.', allow_interrupt: true }), agent('talk'), end('bye')],
+        [edge('hello', 'talk', { label: 'Talk' }), edge('talk', 'bye', { label: 'Finish' })],
+      ),
+    );
+    models.english.answers = [{ call: 'talk' }];
+    models.german.answers = [{ say: ['What can I do for you?'] }];
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    await says(harness, stream, 'w1 w2');
+    await harness.passUntil(() => models.german.spoken.length > 0);
+    await harness.heardOut(stream);
+    stream.hangUp();
+    await harness.ended(run);
+    expect(tts.rendered).toContain(linesFor('en').apology);
+    expect(new Set(tts.rendered).size).toBe(tts.rendered.length);
+  });
 });
