@@ -108,9 +108,10 @@ export class WorkerRouter implements CallService {
     return reply ?? refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
   }
 
-  /** By one worker alone, which may have the call although its reply is lost. Throws WORKER_GONE, TIMED_OUT,
-   *  QUEUE_FULL. */
+  /** By one worker alone, which may have the call although its reply is lost; by none where a repeated webhook has
+   *  brought the call to one already. Throws WORKER_GONE, TIMED_OUT, QUEUE_FULL. */
   async answerAgain(runId: string): Promise<boolean> {
+    if ((await this.#holder(runId)) !== undefined) return true;
     return (await this.#anyWorker()).answerAgain(runId);
   }
 

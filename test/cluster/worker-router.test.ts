@@ -218,6 +218,21 @@ describe('an inbound call', () => {
   });
 });
 
+describe('a call that a killed process had not answered', () => {
+  it('is left to the worker to which a repeated webhook has brought it', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    at.idlest = 2;
+    const { runId } = await callService.start(wish(harness));
+    at.idlest = 1;
+    expect(await callService.answerAgain(runId)).toBe(true);
+    expect(at.asked).toEqual(['2 start']);
+    await owned(harness, runId, 'host:/data');
+    expect(await callService.answerAgain(runId)).toBe(false);
+    expect(at.asked).toEqual(['2 start', '1 answerAgain']);
+  });
+});
+
 describe('a call that talks', () => {
   it('has its keys pressed by its worker, once', async () => {
     const harness = await held.harness.prepare();

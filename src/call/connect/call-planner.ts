@@ -74,6 +74,19 @@ export class CallPlanner {
     onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
   }
 
+  /** False if another process has the call, as after a webhook that the provider repeated to it: a second stream would
+   *  disturb the conversation. Never rejects. */
+  async awaitsMedia(runId: string): Promise<boolean> {
+    const { store, log } = this.#deps;
+    try {
+      const [run, owner] = await Promise.all([store.runs.find(runId), store.runs.owner(runId)]);
+      return run?.state === 'initialized' && owner?.isOwn === true;
+    } catch (error) {
+      log.warn({ err: error, runId }, 'media not asked for again');
+      return false;
+    }
+  }
+
   /** A run that another process may have created belongs to this one from now on. */
   async #adopt(run: Run): Promise<WorkflowVersion> {
     const { store } = this.#deps;

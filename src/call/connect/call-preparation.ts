@@ -80,16 +80,17 @@ export class CallPreparation {
   }
 
   #watch({ provider, configuration }: HostedCall, request: AnswerRequest): void {
-    const { actions, clock } = this.#deps;
+    const { actions, clock, planner } = this.#deps;
     const { runId } = request;
     this.#repeated.get(runId)?.timer.cancel();
-    const openMedia = (): void => {
+    const openMedia = async (): Promise<void> => {
+      if (!(await planner.awaitsMedia(runId))) return;
       const action = provider.webhook.answer({ ...request, isAnswered: true });
       // If it fails, as for a call that rings still, the media watchdog ends the call.
       void actions.perform(action, configuration.credentials);
     };
     const timer = clock.after(MEDIA_MS_MAX, () => this.openMedia(runId));
-    this.#repeated.set(runId, { timer, openMedia });
+    this.#repeated.set(runId, { timer, openMedia: () => void openMedia() });
   }
 
   /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is

@@ -70,6 +70,7 @@ export class LeftAnswers {
     if (call === undefined) return false;
     if (connect.registry.has(runId)) return true;
     if (await this.#isOver(call)) return false;
+    if (connect.registry.has(runId)) return true; // The provider has repeated its webhook meanwhile.
     const { run, callId, provider } = call;
     log.warn({ runId, provider: provider.name }, 'inbound call of a killed process answered again');
     const { caller_number: from, called_number: to } = run.initialContext;

@@ -164,6 +164,23 @@ describe('an inbound call that was not answered when its process was killed', ()
     expect(line.commands).toHaveLength(3);
   });
 
+  it('is not disturbed by a second gateway to which the provider repeated the webhook', async () => {
+    const harness = await held.harness.prepare();
+    const line = lineOf(() => Promise.resolve(RINGING));
+    const first = processOf(harness, line);
+    void first.control.inbound(inboundRequest(), null);
+    await harness.until(() => line.commands.length === 1);
+    void processOf(harness, line).control.inbound(inboundRequest(), null);
+    await harness.until(() => line.commands.length === 2);
+    const [run] = await harness.runs();
+    const [command] = line.commands;
+    Object.assign(harness, { callControl: first.control });
+    await harness.connectTo(command?.mediaUrl ?? '');
+    expect((await harness.run(run?.id ?? '')).state).toBe('running');
+    await harness.pass(5_000);
+    expect(line.commands.filter(({ isAnswered }) => isAnswered)).toEqual([]);
+  });
+
   it('is closed by a process that takes no calls', async () => {
     const harness = await held.harness.prepare();
     const line = lineOf(() => Promise.resolve(RINGING));
