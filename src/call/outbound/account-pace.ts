@@ -29,16 +29,18 @@ export class AccountPace {
     this.#clock = clock;
   }
 
-  /** Settles when the account may dial. Throws PROVIDER_CAPACITY at once if that takes too long, STORE_UNAVAILABLE. */
-  async turn(line: Line): Promise<void> {
+  /** Settles when the account may dial; true if that was not at once. Throws PROVIDER_CAPACITY at once if that takes too long, STORE_UNAVAILABLE. */
+  async turn(line: Line): Promise<boolean> {
     const callsPerSecond = callsPerSecondOf(line);
-    if (callsPerSecond === null) return;
+    if (callsPerSecond === null) return false;
     const wanted = { callsPerSecond, waitMsMax: WAIT_MS_MAX };
     const waitMs = await this.#store.telephony.takeDialTurn(line.configuration.id, wanted);
     if (waitMs === undefined) {
       const reason = `the account's ${callsPerSecond} calls a second are taken for the next ${WAIT_MS_MAX / 1_000} s`;
       throw new GatewayError('PROVIDER_CAPACITY', { provider: line.provider.name, reason });
     }
-    if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    if (waitMs === 0) return false;
+    await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    return true;
   }
 }

@@ -35,10 +35,12 @@ export class RunDialler {
     connect.watchdog.dialled(call);
     try {
       await dial.record.created(placement);
-      await pace.turn(route);
+      const hasWaited = await pace.turn(route);
+      if (hasWaited && !(await this.#isInitialized(run))) return; // Hung up meanwhile: no phone rings.
       await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
-      if (await this.#hasBegun(run)) return;
+      // The provider's answer to the dial is late or lost, but the call exists.
+      if (!(await this.#isInitialized(run))) return;
       callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
       log.warn({ err: error, runId: run.id }, 'call not placed');
       await connect.unconnected.fail(call, error);
@@ -47,15 +49,15 @@ export class RunDialler {
     }
   }
 
-  /** The provider's answer to the dial is late or lost, but the call exists. */
-  async #hasBegun({ id }: Run): Promise<boolean> {
+  /** True also if the store does not say. */
+  async #isInitialized({ id }: Run): Promise<boolean> {
     const { store, log } = this.#deps;
     try {
       const current = await store.runs.find(id);
-      return current !== undefined && current.state !== 'initialized';
+      return current === undefined || current.state === 'initialized';
     } catch (error) {
       log.error({ err: error, runId: id }, 'run not read');
-      return false;
+      return true;
     }
   }
 }

@@ -85,6 +85,22 @@ describe('a call that a client starts', () => {
     expect(harness.dials).toHaveLength(1);
   });
 
+  it('is not dialled if it is hung up before its turn', async () => {
+    const harness = await held.harness.prepare();
+    await harness.at.sql('update telephony_configurations set dial_next_at = $1', [
+      new Date(harness.clock.now() + 2_000),
+    ]);
+    let isStarted = false;
+    void startOver(harness, 4).then(() => (isStarted = true));
+    await harness.until(async () => (await reservedMs(harness)) === 2_250);
+    const [run] = await harness.runs();
+    const { organizationId } = harness.at.owner;
+    await harness.callControl.hangUp({ organizationId, runId: run?.id ?? '' });
+    await harness.passThrough(() => isStarted);
+    expect(harness.dials).toEqual([]);
+    expect((await harness.runs())[0]).toMatchObject({ disposition: 'system_cancelled' });
+  });
+
   it('is refused when its turn is too far away, and leaves a completed run and the turn', async () => {
     const harness = await held.harness.prepare();
     await harness.at.sql('update telephony_configurations set dial_next_at = $1', [
