@@ -15,11 +15,11 @@ import { type AriRequestTransport, isAriNotFound } from '../rest/client.ts';
  *  more data arrives: a first request would never be answered. Source: res/ari/ari_websockets.c and
  *  main/iostream.c of 22.10.1; observed. */
 const SETTLE_MS = 300;
-/** From the first request to the event. On an idle Asterisk it takes 5 ms. */
-const ARRIVAL_MS_MAX = 2_000;
-/** The same while the connection is in use: Asterisk processes its requests one after the other, and creating a media
- *  channel takes seconds. As long as any other request may take. */
-const ARRIVAL_IN_USE_MS_MAX = 10_000;
+/** From the first request of a connection to the event. On an idle Asterisk it takes 5 ms. */
+const FIRST_ARRIVAL_MS_MAX = 2_000;
+/** The same of later ones: the calls of a connection go on without its application, Asterisk processes its requests one
+ *  after the other, and creating a media channel takes seconds. As long as any other request may take. */
+const ARRIVAL_MS_MAX = 10_000;
 /** An administrator who has given the application back expects calls at once. */
 const TAKEN_LOOK_MS = 5_000;
 /** The first time sooner: Asterisk may be in the middle of reading its files. */
@@ -103,7 +103,7 @@ export class ApplicationWatch {
     const arrived = new Promise<void>((resolve) => {
       this.#awaited = { name, arrived: resolve };
     });
-    const msMax = this.#state === 'ours' ? ARRIVAL_IN_USE_MS_MAX : ARRIVAL_MS_MAX;
+    const msMax = this.#state === 'unknown' ? FIRST_ARRIVAL_MS_MAX : ARRIVAL_MS_MAX;
     const { signal, done } = deadlineSignal(clock, msMax, 'look for it', this.#abort.signal);
     try {
       // First: for an event to an application that is not there, Asterisk writes a warning into its log.
