@@ -15,6 +15,12 @@ import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.t
 
 /** Claims that one round gives back; the next round takes the rest. */
 const GIVE_BACK_MAX = 500;
+/** Clients' calls take the turns of their account for the next five seconds (telephony/dial-turns.ts), and campaigns those
+ *  of the next second: with more calls than the pace allows, campaigns would get no turn. So one campaign of an account
+ *  takes one further ahead, if none had a turn for this time. */
+const WITHOUT_TURN_MS = 3_000;
+/** That one: behind clients' calls. A claim lasts longer. */
+const FURTHER = { count: 1, horizonMs: 7_000 };
 
 /** Attempts for due contacts, under all limits; retries first. One process at a time claims for a campaign; the
  *  others get nothing and try again. */
@@ -27,7 +33,7 @@ export async function claimContacts(
   return context.db.transaction().execute(async (tx) => {
     const campaign = await tx
       .selectFrom('campaigns')
-      .select(['dial_next_at', 'waits_for_configuration_id'])
+      .select(['organization_id', 'dial_next_at', 'waits_for_configuration_id'])
       .select(faultsOf(limits.configuration.id).as('faults'))
       .where('id', '=', campaignId)
       .where('state', '=', 'running')
@@ -45,7 +51,9 @@ export async function claimContacts(
     // Read after the locks, which it may have waited for: it gives the time.
     const { open, now } = await openAttempts(tx, context, campaignId);
     const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
-    const turns = turnsOf(starts, now, { ...limits, count: room });
+    const wanted = { ...limits, count: room };
+    const inTime = turnsOf(starts, now, wanted);
+    const turns = await orFurther(tx, inTime, { campaign, isWaiting, wanted, starts, now });
     if (isWaiting && turns.length === 0) await waitForProbe(tx, campaignId, starts);
     const contacts = await dueContacts(tx, campaignId, { now, count: turns.length });
     const last = turns[contacts.length - 1];
@@ -84,6 +92,39 @@ async function lockConfiguration(
     .forNoKeyUpdate()
     .executeTakeFirst();
   return row === undefined ? [] : [row.dial_next_at, row.probe_at];
+}
+
+/** `inTime`; if that is none, and no campaign over the configuration had a turn although the pace alone gives one, one
+ *  turn further ahead. */
+async function orFurther(
+  tx: TransactionContext,
+  inTime: Date[],
+  { campaign, isWaiting, wanted, starts, now }: Wanted,
+): Promise<Date[]> {
+  const { id, callsPerSecond } = wanted.configuration;
+  if (isWaiting || inTime.length > 0 || wanted.count < 1) return inTime;
+  if (callsPerSecond === null) return inTime;
+  const { last } = await tx
+    .selectFrom('campaigns')
+    .select(({ fn }) => fn.max('dial_next_at').as('last'))
+    .where('organization_id', '=', campaign.organization_id)
+    .where('state', '=', 'running')
+    .where((each) =>
+      each.or([each('configuration_id', '=', id), each('configuration_id', 'is', null)]),
+    )
+    .executeTakeFirstOrThrow();
+  const withoutMs = now.getTime() - (last?.getTime() ?? 0);
+  if (withoutMs < WITHOUT_TURN_MS + 1_000 / callsPerSecond) return inTime;
+  return turnsOf(starts, now, { ...wanted, ...FURTHER });
+}
+
+interface Wanted {
+  campaign: { organization_id: string };
+  /** For its provider: one probe has its own time. */
+  isWaiting: boolean;
+  wanted: ClaimLimits;
+  starts: readonly (Date | null)[];
+  now: Date;
 }
 
 /** The times of the next calls, none before now or any of `starts`. */

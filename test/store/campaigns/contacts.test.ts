@@ -72,6 +72,26 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     expect(third?.waitMs).toBe(500);
   });
 
+  it("takes one turn behind clients' calls that take every turn of the next seconds", async () => {
+    const configuration = { id: queue.configurationId, callsPerSecond: 4 };
+    const wanted = { callsPerSecond: 4, waitMsMax: 5_000 };
+    const claimed: number[] = [];
+    for (let second = 0; second < 30; second++) {
+      let isFree = true;
+      while (isFree) {
+        const waitMs = await test.store.telephony.takeDialTurn(queue.configurationId, wanted);
+        isFree = waitMs !== undefined;
+      }
+      claimed.push(
+        ...(await queue.claim({ configuration, ratePerSecond: 2 })).map(({ waitMs }) => waitMs),
+      );
+      test.clock.advance(1_000);
+    }
+    expect(claimed.length).toBeGreaterThanOrEqual(3);
+    expect(claimed.length).toBeLessThanOrEqual(5);
+    expect(claimed.every((waitMs) => waitMs > 5_000 && waitMs <= 5_250)).toBe(true);
+  });
+
   it('makes the run and the attempt in one step, under the limit of the organization', async () => {
     const [claim, other] = await queue.claim({ count: 2 });
     if (claim === undefined || other === undefined) throw new Error('nobody is due');
