@@ -21,4 +21,37 @@ describe('the registry of providers', () => {
       lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
     });
   });
+
+  // Contract §7.1: existing applications of the carriers name these addresses.
+  it('has every route of carriers that the reference platform has', () => {
+    const routes = providers.hosted.flatMap(({ name, webhook }) => {
+      const { status, answeredBy, others, account, ofWorkflow = [], ...more } = webhook.routes;
+      return [
+        ...[status, answeredBy, ...others].map((event) => `${name}/${event}/{run}`),
+        ...account.map((event) => `${name}/${event}`),
+        ...ofWorkflow.map((event) => `${name}/${event}/workflow/{workflow}`),
+        `${more.transferResult}/{transfer}`,
+        ...(more.namedAnswer === null ? [] : [more.namedAnswer.name]),
+      ];
+    });
+    expect(routes).toEqual(
+      expect.arrayContaining([
+        ...['twiml', 'twilio/status-callback/{run}', 'transfer-result/{transfer}'],
+        ...['telnyx/events/{run}', 'telnyx/transfer-result/{transfer}'],
+        ...['plivo-xml', 'plivo/hangup-callback/{run}', 'plivo/ring-callback/{run}'],
+        'plivo/transfer-result/{transfer}',
+        ...['vobiz-xml', 'vobiz/hangup-callback/{run}', 'vobiz/ring-callback/{run}'],
+        'vobiz/hangup-callback/workflow/{workflow}',
+        ...['cloudonix/status-callback/{run}', 'cloudonix/cdr'],
+        'cloudonix/transfer-result/{transfer}',
+        ...['ncco', 'vonage/events/{run}', 'vonage/events'],
+      ]),
+    );
+  });
+
+  it('asks Vobiz before Plivo whose webhook it is: the former sends fields of the latter', () => {
+    const names = providers.hosted.map(({ name }) => name);
+    expect(names.indexOf('vobiz')).toBeLessThan(names.indexOf('plivo'));
+    expect(names).toHaveLength(6);
+  });
 });
