@@ -3,11 +3,10 @@
 // nothing left, the keypad remains.
 
 import type { Log } from '../../log.ts';
-import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
-import type { SttFallbackService } from './fallback/recognizer-line.ts';
+import { limitFault, type SttFallbackService } from './fallback/recognizer-line.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {
@@ -65,12 +64,6 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
 
 function isFull({ sessions }: SttFallbackService): boolean {
   return sessions?.isFull === true;
-}
-
-function limitFault({ service: { name }, sessions }: SttFallbackService): ServiceFault {
-  serviceFaults.inc({ kind: 'stt', service: name, fault: 'rate' });
-  const detail = `all ${sessions?.max} sessions of the key are in use`;
-  return new ServiceFault('stt', name, 'rate', { detail });
 }
 
 /** Every circuit is open, or every key at its limit. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { framesOf, silentFrames } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -180,6 +181,42 @@ describe('a recogniser with several lists', () => {
     failing.silence(3_000);
     expect(failing.rig.text).toBe(many(6));
     expect(failing.last.service.sessions).toHaveLength(1);
+  });
+
+  it('says that the key of the first service of the next list is at its limit, and uses the second', () => {
+    const clock = new FakeClock();
+    const entry = (name: string) => {
+      const service = new RecognizingService({ clock, name });
+      return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+    };
+    const [a, b, c] = [entry('a'), entry('b'), entry('c')];
+    const sessions = new SessionLimit(clock, 1);
+    sessions.opened();
+    const faults: string[] = [];
+    const stt = createSttFallback({
+      ...{ services: [a], others: [[{ ...b, sessions }, c]], clock, log: quietLog().log },
+      onPermanentFault: ({ facts }) => faults.push(`${facts['service']} ${facts['kind']}`),
+    });
+    const rig = new RecognizerRig(clock, stt);
+    rig.recognizer.switchTo?.(1);
+    expect([b.service.sessions.length, c.service.sessions.length]).toEqual([0, 1]);
+    expect(faults).toEqual(['b rate']);
+    rig.recognizer.switchTo?.(0);
+    expect(faults).toEqual(['b rate']);
+  });
+
+  it('counts no session that a service fails to open', () => {
+    const clock = new FakeClock();
+    const service = new RecognizingService({ clock, name: 'a' });
+    service.open = () => {
+      throw new Error('broken');
+    };
+    const sessions = new SessionLimit(clock, 1);
+    const circuit = new CircuitBreaker({ clock, service: 'a' });
+    const services = [{ service, circuit, sessions }];
+    const stt = createSttFallback({ services, clock, log: quietLog().log });
+    expect(() => new RecognizerRig(clock, stt)).toThrow('broken');
+    expect(sessions.isIdle).toBe(true);
   });
 
   it('loses and doubles no word, whenever it switches', () => {

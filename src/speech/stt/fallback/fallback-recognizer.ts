@@ -70,7 +70,8 @@ export class FallbackRecognizer implements Recognizer {
 
   constructor(options: FallbackRecognizerOptions) {
     this.#options = options;
-    this.#line = new RecognizerLine(options.lists, options.first);
+    const { lists, first, onPermanentFault } = options;
+    this.#line = new RecognizerLine(lists, first, (fault) => onPermanentFault?.(fault));
     this.#expectation = options.expectation;
     this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
     this.#rotation = new SessionRotation(options.clock, {

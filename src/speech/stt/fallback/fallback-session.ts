@@ -74,8 +74,8 @@ export class RecognizerSession {
     this.speed = Math.min(SPEED_MAX, service.capabilities.replaySpeedMax ?? SPEED_MAX);
     this.#sent = from;
     this.#marks = [...marks];
-    options.sessions?.opened();
     this.recognizer = service.open(expectation, this.#shifted());
+    options.sessions?.opened();
     if (from < ring.written || marks.length > 0) this.#replay();
   }
 

@@ -1,7 +1,9 @@
 // The recognisers of one call in order, and which one answers: a list for each step of the conversation that has services
 // of its own.
 
+import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
 import type { SessionLimit } from '../../service/session-limit.ts';
 import type { SpeechToText } from '../stt.ts';
 
@@ -22,10 +24,17 @@ export class RecognizerLine {
   #services: readonly SttFallbackService[];
   #index: number;
   #wanted: readonly SttFallbackService[] | undefined;
+  readonly #onFull: (fault: ServiceFault) => void;
 
-  /** The call begins with service `first` of the first list. */
-  constructor(lists: readonly (readonly SttFallbackService[])[], first: number) {
+  /** The call begins with service `first` of the first list. `onFull`: a list begins behind a service whose key is at its
+   *  limit. */
+  constructor(
+    lists: readonly (readonly SttFallbackService[])[],
+    first: number,
+    onFull: (fault: ServiceFault) => void,
+  ) {
     this.#lists = lists;
+    this.#onFull = onFull;
     this.#services = lists[0] ?? [];
     this.#index = first;
   }
@@ -77,6 +86,9 @@ export class RecognizerLine {
     const before = this.current;
     const index = wanted?.findIndex((each) => this.#hasRoom(each) && each.circuit.admit()) ?? -1;
     const after = wanted?.[index];
+    for (const each of wanted?.slice(0, index === -1 ? wanted.length : index) ?? []) {
+      if (!this.#hasRoom(each)) this.#onFull(limitFault(each));
+    }
     if (wanted === undefined || after === undefined) return undefined;
     this.#services = wanted;
     this.#index = index;
@@ -96,6 +108,13 @@ export function isFamily(
 ): other is SttFallbackService & { language: string } {
   if (one?.family === undefined || other.language === undefined) return false;
   return one.family === other.family;
+}
+
+/** For the owner of the key. */
+export function limitFault({ service: { name }, sessions }: SttFallbackService): ServiceFault {
+  serviceFaults.inc({ kind: 'stt', service: name, fault: 'rate' });
+  const detail = `all ${sessions?.max} sessions of the key are in use`;
+  return new ServiceFault('stt', name, 'rate', { detail });
 }
 
 function isClosed({ circuit }: SttFallbackService): boolean {
