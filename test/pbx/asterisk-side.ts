@@ -13,6 +13,7 @@ export const INCLUDED = {
   'extensions.conf': 'pbx_config.so',
   'pjsip.conf': 'res_pjsip.so',
   'websocket_client.conf': 'res_websocket_client.so',
+  'http.conf': 'http',
   'ari.conf': 'res_ari.so',
 } as const;
 
@@ -53,6 +54,7 @@ const FILES: readonly IncludedFile[] = [
   'extensions.conf',
   'pjsip.conf',
   'websocket_client.conf',
+  'http.conf',
   'ari.conf',
 ];
 
@@ -124,6 +126,7 @@ export class AsteriskSide {
     this.#write('websocket_client.conf', textOf('websocket_client.conf'));
     // An outbound websocket goes on with the password that its user had before the reload that brought it.
     const user = withoutConnection(textOf('ari.conf'));
+    this.#write('http.conf', '');
     this.#write('ari.conf', user);
     for (const module of Object.values(INCLUDED)) await this.#module('PUT', module);
     if (user !== textOf('ari.conf')) await this.#ariConf(textOf('ari.conf'));
@@ -152,6 +155,22 @@ export class AsteriskSide {
       this.#put(name, this.#texts.get(name) ?? '');
       await this.#module('PUT', INCLUDED[name]);
     }
+  }
+
+  /** Further lines that the file has only while `reload` runs: another reload takes them back. */
+  async readOnce(name: IncludedFile, more: string, reload: () => Promise<void>): Promise<void> {
+    const text = this.#texts.get(name) ?? '';
+    this.#put(name, `${text}\n${more}`);
+    try {
+      await reload();
+    } finally {
+      this.#put(name, text);
+    }
+  }
+
+  /** A further file of the run, which Asterisk may read. */
+  fileOf(name: string): string {
+    return join(this.#folder, name);
   }
 
   /** Whether Asterisk has read the files. */

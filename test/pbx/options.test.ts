@@ -9,12 +9,13 @@ import { AsteriskSide } from './asterisk-side.ts';
 import { pbxOptions } from './options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-pbx-'));
+const ROWS = ['hold', 'doctor: incoming'];
 const URL_OF_PBX = 'http://gw:gwsecret@127.0.0.1:8088';
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('names everything that is missing at once', () => {
-  const read = pbxOptions(['--sipp', '/nowhere/sipp', '--modes', 'carrier'], '');
+  const read = pbxOptions(['--sipp', '/nowhere/sipp', '--modes', 'carrier'], '', ROWS);
   const missing = 'missing' in read ? read.missing : [];
   expect(missing.map((each) => /--[a-z-]+/.exec(each)?.[0])).toEqual([
     '--ari-url',
@@ -26,13 +27,24 @@ it('names everything that is missing at once', () => {
 
 it('takes a user and a password from the address of the PBX', () => {
   const args = ['--ari-url', URL_OF_PBX, '--asterisk-files', folder, '--sipp', process.execPath];
-  expect(pbxOptions([...args, '--modes', 'rtp,server'], '')).toMatchObject({
+  expect(pbxOptions([...args, '--modes', 'rtp, server'], '', ROWS)).toMatchObject({
     options: {
       account: { url: 'http://127.0.0.1:8088', user: 'gw', password: 'gwsecret' },
       modes: ['server', 'rtp'],
       sip: { host: '127.0.0.1', port: 5_060 },
     },
   });
+});
+
+it.each([
+  ['--modes', 'server,sever', '"sever" is none of server, '],
+  ['--modes', '', 'the list is none of server, '],
+  ['--features', 'hold,holt,x', '"holt", "x" are part of no row\'s name: hold; doctor: incoming'],
+])('refuses %s %s, naming what is wrong', (option, value, said) => {
+  const args = ['--ari-url', URL_OF_PBX, '--asterisk-files', folder, '--sipp', process.execPath];
+  const read = pbxOptions([...args, option, value], '', ROWS);
+  const missing = 'missing' in read ? read.missing : [];
+  expect(missing).toEqual([expect.stringContaining(`${option}: ${said}`)]);
 });
 
 it('writes the printed files of a mode, and takes them back', async () => {

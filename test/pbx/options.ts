@@ -20,10 +20,11 @@ export interface PbxOptions {
 
 const SIP_PORT = 5_060;
 
-/** The options, or why there can be no run. */
+/** The options, or why there can be no run. `rows`: the names of all rows. */
 export function pbxOptions(
   args: string[],
   path: string,
+  rows: readonly string[],
 ): { options: PbxOptions } | { missing: string[] } {
   const { values } = parseArgs({
     args,
@@ -40,7 +41,11 @@ export function pbxOptions(
   const account = accountOf(values['ari-url']);
   const files = values['asterisk-files'];
   const sipp = programOf(values.sipp, path);
-  const modes = ADMIN_MODES.filter((mode) => values.modes.split(',').includes(mode));
+  const wanted = partsOf(values.modes);
+  const modes = ADMIN_MODES.filter((mode) => wanted.includes(mode));
+  const noModes = wanted.filter((name) => !ADMIN_MODES.some((mode) => mode === name));
+  const features = partsOf(values.features);
+  const noFeatures = features.filter((part) => !rows.some((row) => row.includes(part)));
   const missing = [
     account === undefined &&
       'no Asterisk: --ari-url http://USER:PASSWORD@HOST:PORT, a user of ari.conf who may write',
@@ -48,13 +53,27 @@ export function pbxOptions(
       '--asterisk-files: a folder from which the files of Asterisk include those of this run (docs/asterisk.md)',
     sipp === undefined &&
       `no SIP client: "${values.sipp}" is no program (Debian: sip-tester); --sipp PATH`,
-    modes.length === 0 && `--modes: of ${ADMIN_MODES.join(', ')}`,
+    (wanted.length === 0 || noModes.length > 0) &&
+      `--modes: ${quoted(noModes)} none of ${ADMIN_MODES.join(', ')}`,
+    noFeatures.length > 0 &&
+      `--features: ${quoted(noFeatures)} part of no row's name: ${rows.join('; ')}`,
   ].filter((each) => each !== false);
   if (account === undefined || sipp === undefined || missing.length > 0) return { missing };
   const [host = '', port] = values.sip.split(':');
   const sip = { host, port: Number(port ?? SIP_PORT) };
-  const features = values.features.split(',').filter((each) => each !== '');
   return { options: { account, files, sipp, sip, modes, features, keep: values.keep } };
+}
+
+function partsOf(list: string): string[] {
+  return list
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+function quoted(names: readonly string[]): string {
+  const shown = names.map((name) => JSON.stringify(name)).join(', ');
+  return `${shown === '' ? 'the list' : shown} ${names.length > 1 ? 'are' : 'is'}`;
 }
 
 function accountOf(url: string): Account | undefined {

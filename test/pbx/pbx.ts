@@ -15,7 +15,8 @@ import { exitCodeOf, type Outcome, tableOf } from './table.ts';
 const ROW_MS_MAX = 180_000;
 const OPTIONS_MISSING = 2;
 
-const read = pbxOptions(process.argv.slice(2), process.env['PATH'] ?? '');
+const names = ROWS.map(({ feature }) => feature);
+const read = pbxOptions(process.argv.slice(2), process.env['PATH'] ?? '', names);
 if ('missing' in read) {
   console.error(`Everything is skipped:\n${read.missing.map((each) => `  ${each}`).join('\n')}`);
   process.exitCode = OPTIONS_MISSING;

@@ -10,6 +10,7 @@ import { freePort } from '../fakes/free-port.ts';
 import type { FakeOpenAiServer } from '../fakes/services/openai-server.ts';
 import { type Agent, type Agents, createAgents, EXTENSIONS, startModel } from './agents.ts';
 import { type AsteriskSide, CALLER, planOf, TRUNK } from './asterisk-side.ts';
+import { OTHER_MACHINE_ENV } from './doctor/other-machine.ts';
 import { type Interruption, Relay } from './relay.ts';
 import { type Callee, Caller, type Fate, freeUdpPort, type SipPlace, Trunk } from './sip-client.ts';
 import { until } from './waiting.ts';
@@ -89,6 +90,7 @@ export class Stage {
         PATCHBAY_STT: 'none',
         OPENAI_BASE_URL: '',
         OPENAI_API_KEY: '',
+        ...(mode === 'server' && OTHER_MACHINE_ENV),
         ...(mode === 'audiosocket' && {
           PATCHBAY_AUDIOSOCKET_PORT: String(ports.audioSocket),
           PATCHBAY_MEDIA_HOST: RELAYED_HOST,

@@ -6,9 +6,9 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
-import type { Pbx } from '../provider/pbx.ts';
+import type { Finding, Pbx } from '../provider/pbx.ts';
 import type { PbxProvider, ProviderCapabilities } from '../provider/provider.ts';
-import { createRest } from '../provider/rest-client.ts';
+import { createRest, type Rest } from '../provider/rest-client.ts';
 import { CallTable } from './calls/call-table.ts';
 import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
 import { AriConnection } from './connection/connection.ts';
@@ -22,6 +22,8 @@ import {
 } from './connection/outbound-websocket.ts';
 import { RefusedConnections } from './connection/refused-connections.ts';
 import { TestCalls } from './connection/test-calls.ts';
+import type { MediaParts } from './doctor/audio-check.ts';
+import type { CheckContext } from './doctor/check.ts';
 import { examineAri } from './doctor/doctor.ts';
 import { addressForPbx } from './media/gateway-address.ts';
 import { IncomingSockets } from './media/incoming-sockets.ts';
@@ -92,8 +94,8 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   /** An Asterisk that opens the connection to us accepts requests over that connection only. */
   const clientOf = (account: AriAccount) => createAriClient(() => transportOf(account));
 
-  function transportOf(account: AriAccount): AriRequestTransport {
-    if (account.connection === 'outgoing') return httpTransport(rest, account);
+  function transportOf(account: AriAccount, over: Rest = rest): AriRequestTransport {
+    if (account.connection === 'outgoing') return httpTransport(over, account);
     const socket = incoming.get(account.app);
     if (socket === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
     return socket;
@@ -152,12 +154,27 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
       examine({ credentials }, facts, signal) {
         const account = accountOf(credentials);
         const live = connections.get(account.app);
-        const subject = { account, client: clientOf(account), live, testCalls, refused };
+        const subject = { account, live, testCalls, refused };
         const context = { ...facts, ...subject, egress, clock, random, signal };
-        return examineAri(context, { transports, openLeg });
+        return examineOverOwn(context, { transports, openLeg, transportOf });
       },
     },
   };
+}
+
+/** Requests go over new connections: Asterisk serves those that are open also once its HTTP server is off. */
+async function examineOverOwn(
+  context: Omit<CheckContext, 'client'>,
+  means: MediaParts & { transportOf: (account: AriAccount, over: Rest) => AriRequestTransport },
+): Promise<Finding[]> {
+  const { account, clock, egress } = context;
+  const own = createRest({ provider: 'ari', clock, egress });
+  try {
+    const client = createAriClient(() => means.transportOf(account, own));
+    return await examineAri({ ...context, client }, means);
+  } finally {
+    own.close();
+  }
 }
 
 /** Calls would have no audio: said at once, not at the first call. */

@@ -36,6 +36,12 @@ export interface Rest {
   send(request: RestRequest, signal: AbortSignal): Promise<RestResponse>;
 }
 
+/** With connections of its own. */
+export interface OwnRest extends Rest {
+  /** Breaks off what is under way. Once. */
+  close(): void;
+}
+
 /** A request that was sent, and what came of it. */
 export interface RestExchange {
   request: RestRequest;
@@ -79,7 +85,7 @@ const unsent = new Set([
   'OUTSIDE_FORBIDDEN',
 ]);
 
-export function createRest(options: RestOptions): Rest {
+export function createRest(options: RestOptions): OwnRest {
   const { provider, clock, egress = createEgress(), deadlineMs = DEADLINE_MS } = options;
   const { onExchange } = options;
   const dispatcher = new Agent({
@@ -112,6 +118,11 @@ export function createRest(options: RestOptions): Rest {
         providerRequestSeconds.observe({ provider, action: wanted.action, result }, tookMs / 1_000);
         onExchange?.({ request: wanted, response, error, tookMs });
       }
+    },
+
+    close() {
+      // Rejects only if it is closed twice.
+      dispatcher.destroy().catch(() => undefined);
     },
   };
 }

@@ -4,7 +4,7 @@ import { AriSession } from '../../fakes/asterisk/scenarios/ari-session.ts';
 import { differenceFrom, faultRows } from '../../telephony/ari/doctor/fault-table.ts';
 import { eventFiles } from '../asterisk-side.ts';
 import { pause } from '../waiting.ts';
-import type { Configured, FaultPlace, Findings } from './fault-place.ts';
+import { type Configured, type FaultPlace, type Findings, OWN } from './fault-place.ts';
 import type { Fault } from './outgoing-faults.ts';
 
 /** Asterisk connects within half a second of its reload. */
@@ -27,6 +27,15 @@ export const incomingFaults: Readonly<Record<string, Fault>> = {
     const made = await opened(place, (text) => text.replace(/(uri = .*\/).*/, '$1patchbay_old'));
     return await attempted(place, made, '`incoming`: another application in the address');
   },
+  '`incoming`: the user may only read': async (place) => {
+    const reader = `[${OWN.reader}]\ntype = user\nread_only = yes\npassword = patchbay-run-reads\n`;
+    const made = await opened(
+      place,
+      (text) => text,
+      (text) => `${reader}${text.replace(/local_ari_user = .*/, `local_ari_user = ${OWN.reader}`)}`,
+    );
+    return await attempted(place, made, '`incoming`: the user may only read');
+  },
   '`incoming`: another program has taken the application, or had it': async (place) => {
     const made = await opened(place, (text) => text);
     await place.untilUp(made);
@@ -37,8 +46,13 @@ export const incomingFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Asterisk opens a connection for a second configuration, with `change` in websocket_client.conf. */
-async function opened(place: FaultPlace, change: (text: string) => string): Promise<Configured> {
+/** Asterisk opens a connection for a second configuration, with `change` in websocket_client.conf and
+ *  `changeUser` in ari.conf. */
+async function opened(
+  place: FaultPlace,
+  change: (text: string) => string,
+  changeUser: (text: string) => string = (text) => text,
+): Promise<Configured> {
   const made = await place.configured();
   const { configuration, gatewayUrl } = place.stage;
   const files = eventFiles({
@@ -49,7 +63,7 @@ async function opened(place: FaultPlace, change: (text: string) => string): Prom
   });
   await place.files({
     'websocket_client.conf': change(files['websocket_client.conf']),
-    'ari.conf': files['ari.conf'],
+    'ari.conf': changeUser(files['ari.conf']),
   });
   return made;
 }

@@ -7,7 +7,7 @@ import { type Configured, type FaultPlace, type Findings, OWN } from './fault-pl
 export type Fault = (place: FaultPlace) => Promise<Findings>;
 
 /** Of the gateway, for audio. */
-const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
+export const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const REFUSED_MS_MAX = 10_000;
 /** The dialled number, and the configured one. */
 const DIALLED = '0901001234';
@@ -94,14 +94,15 @@ export const dialplanFaults: Readonly<Record<string, Fault>> = {
     numbersCalled(place, () => [`exten => ${OWN.number},1,Answer()`, ' same => n,Wait(30)']),
 };
 
-const clientMedia = () => ({ media: 'websocket_client', ws_client_name: OWN.section });
+export const clientMedia = () => ({ media: 'websocket_client', ws_client_name: OWN.section });
 
 /** A section of websocket_client.conf, all right but for `wrong`. */
-async function withSection(
+export async function withSection(
   place: FaultPlace,
-  wrong: (uri: string) => readonly string[],
+  wrong: (uri: string, made: Configured) => readonly string[],
+  fields: Record<string, unknown> = clientMedia(),
 ): Promise<Findings> {
-  const made = await place.configured(clientMedia());
+  const made = await place.configured(fields);
   const { configuration, gatewayUrl } = place.stage;
   const settings = [
     'type = websocket_client',
@@ -109,7 +110,7 @@ async function withSection(
     'protocols = media',
     `username = ${String(configuration['app_name'])}`,
     `password = ${String(configuration['app_password'])}`,
-    ...wrong(`${gatewayUrl.replace('http', 'ws')}${MEDIA_PATH}${made.app}`),
+    ...wrong(`${gatewayUrl.replace('http', 'ws')}${MEDIA_PATH}${made.app}`, made),
   ];
   // Of two lines with one name Asterisk takes the later.
   await place.files({ 'websocket_client.conf': `[${OWN.section}]\n${settings.join('\n')}\n` });

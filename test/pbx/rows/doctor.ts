@@ -1,22 +1,21 @@
 // Rows: faults of the PBX's set-up, each played on the real PBX and named by the doctor in the words of asterisk §7.1.
 
+import type { AdminMode } from '../../../src/cli/asterisk-files.ts';
 import { differenceFrom, faultRows } from '../../telephony/ari/doctor/fault-table.ts';
 import { FaultPlace } from '../doctor/fault-place.ts';
 import { incomingFaults } from '../doctor/incoming-faults.ts';
+import { networkFaults } from '../doctor/network-faults.ts';
 import {
   addressFaults,
   dialplanFaults,
   type Fault,
   moduleFaults,
 } from '../doctor/outgoing-faults.ts';
+import { serverFaults } from '../doctor/server-faults.ts';
 import type { Stage } from '../stage.ts';
 import { check, type Row } from './row.ts';
 
-const rowOf = (
-  name: string,
-  mode: 'server' | 'incoming',
-  faults: Readonly<Record<string, Fault>>,
-): Row => ({
+const rowOf = (name: string, mode: AdminMode, faults: Readonly<Record<string, Fault>>): Row => ({
   feature: `doctor: ${name}`,
   // The checks are those of the connection, whatever carries the audio.
   skips: (stage) => (stage.mode === mode ? undefined : `tried in mode ${mode}`),
@@ -44,9 +43,12 @@ async function differenceOf(stage: Stage, fault: string, play: Fault): Promise<s
   }
 }
 
+/** In several modes, each of which has a gateway of its own: it allows 30 examinations in ten minutes. */
 export const doctorRows: readonly Row[] = [
-  rowOf('address and user', 'server', addressFaults),
+  rowOf('address and user', 'client', addressFaults),
   rowOf('modules and files', 'server', moduleFaults),
   rowOf('dialplan and numbers', 'server', dialplanFaults),
+  rowOf('proxies and names', 'server', networkFaults),
+  rowOf('HTTP server', 'client', serverFaults),
   rowOf('incoming', 'incoming', incomingFaults),
 ];

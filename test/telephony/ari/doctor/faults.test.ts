@@ -1,7 +1,7 @@
 // The faults of asterisk §7.1, one by one: the simulated Asterisk has each, and the doctor names it with its
 // remedy, in the words of the table.
 
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
@@ -272,6 +272,32 @@ describe('the faults of docs/asterisk.md', () => {
   it.each(rows)('$fault: $line', async (row) => {
     const findings = await faults[row.fault]?.();
     expect(differenceFrom(row, findings?.values() ?? [])).toBeUndefined();
+  });
+
+  // Asterisk with enabled = no accepts no connection, and goes on serving those that are open: the doctor's first line
+  // passed over one of the gateway's.
+  it('an HTTP server that is off is found while connections to it go on', async () => {
+    await doctor.world.play({ app: APP });
+    const target = Number(new URL(doctor.world.asterisk.url).port);
+    const server = createServer((inner) => {
+      const outer = connect(target, '127.0.0.1');
+      for (const [from, to] of [
+        [inner, outer],
+        [outer, inner],
+      ] as const) {
+        from.on('error', () => to.destroy());
+        from.on('close', () => to.destroy());
+        from.pipe(to);
+      }
+      doctor.world.close.push(() => inner.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const fields = { ari_endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const { up } = await doctor.world.ownConnection(fields);
+    await up;
+    server.close();
+    const findings = await doctor.world.examine({ fields });
+    expect(findings.get('http')?.message).toContain('Nothing listens at');
   });
 
   it('a section that is added to the first one enables the server', async () => {
