@@ -3,11 +3,13 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { cases } from './provider-contract/contract-cases.ts';
 
 /** Tests of one file by their titles. */
 type Tests = readonly [file: string, ...titles: string[]];
 
-const CONTRACT = 'provider-contract/provider-contract.test.ts';
+/** The titles of the tests of every provider. */
+const CONTRACT = 'provider-contract/contract-cases.ts';
 const CLEARED: Tests = [
   CONTRACT,
   'is silent at once after a clear, whose marks are dropped; later ones are played',
@@ -139,6 +141,15 @@ describe('the traps of the providers', () => {
   it('are all in the table of tests', () => {
     expect(table.map(({ nth }) => nth)).toEqual(traps.map((_tests, i) => i + 1));
     expect(table).toHaveLength(36);
+  });
+
+  it('are tested for every hosted provider where its contract has the title', () => {
+    const suite = 'test/telephony/provider-contract/provider-contract.test.ts';
+    const text = readFileSync(suite, 'utf8');
+    const missing = Object.keys(cases).filter(
+      (name) => !new RegExp(`cases\\.${name}\\b`).test(text),
+    );
+    expect(missing).toEqual([]);
   });
 
   it.each(table)('$nth: $title', ({ nth, providers }) => {
