@@ -1,10 +1,10 @@
 // The plan of a call whose agent has nodes with services of their own: what they share, what is theirs, and how many.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { llmServices } from '../../src/model/speech-services/llm.ts';
 import { NODE_SERVICES_MAX } from '../../src/model/speech-services/node-services.ts';
-import { sttServices } from '../../src/model/speech-services/stt.ts';
-import { ttsServices } from '../../src/model/speech-services/tts.ts';
+import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
+import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
+import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
 import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
 import { ServiceCache } from '../../src/speech/service/service-cache.ts';
 import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { llmServices } from '../../src/model/speech-services/llm.ts';
-import { sttServices } from '../../src/model/speech-services/stt.ts';
-import { ttsServices } from '../../src/model/speech-services/tts.ts';
+import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
+import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
+import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
 
 const text = readFileSync('docs/services.md', 'utf8');
 

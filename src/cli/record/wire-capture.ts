@@ -2,7 +2,7 @@
 // its place. Words that were recognised or spoken stay. A line is written when it happens: a process that is killed
 // leaves whole lines.
 
-import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
+import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 

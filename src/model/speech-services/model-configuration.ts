@@ -1,5 +1,5 @@
 // The model configuration of an organization or a workflow, version 2: which services recognise, answer and speak. Its
-// shape alone; the fields of a service are those of its row in stt.ts, tts.ts, llm.ts. Source: contract §10.4.
+// shape alone; the fields of a service are those of its row in schemas/. Source: contract §10.4.
 
 import { z } from 'zod';
 

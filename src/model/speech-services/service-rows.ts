@@ -4,10 +4,10 @@
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import { isSecretName } from '../workflow.ts';
-import { llmServices } from './llm.ts';
 import type { ConfiguredService } from './model-configuration.ts';
-import { sttServices } from './stt.ts';
-import { ttsServices } from './tts.ts';
+import { llmServices } from './schemas/llm.ts';
+import { sttServices } from './schemas/stt.ts';
+import { ttsServices } from './schemas/tts.ts';
 
 export type SpeechJob = 'stt' | 'tts' | 'llm';
 export type ServiceRows<Settings = unknown> = Readonly<Record<string, z.ZodType<Settings>>>;

@@ -1,8 +1,8 @@
 // The services for recognition, language model and synthesis, by job and name, with the settings of each.
 
-import { llmServices } from './llm.ts';
-import { sttServices } from './stt.ts';
-import { ttsServices } from './tts.ts';
+import { llmServices } from './schemas/llm.ts';
+import { sttServices } from './schemas/stt.ts';
+import { ttsServices } from './schemas/tts.ts';
 
 /** Every service of this version: job, name, settings. */
 export const services = { llm: llmServices, stt: sttServices, tts: ttsServices } as const;

@@ -3,7 +3,6 @@
 
 import type { z } from 'zod';
 import { isObject } from '../../std/json.ts';
-import { llmServices } from './llm.ts';
 import {
   type ConfiguredSection,
   type ConfiguredSections,
@@ -11,6 +10,9 @@ import {
   modelConfiguration,
   servicesIn,
 } from './model-configuration.ts';
+import { llmServices } from './schemas/llm.ts';
+import { sttServices } from './schemas/stt.ts';
+import { ttsServices } from './schemas/tts.ts';
 import {
   type Account,
   checkedService,
@@ -21,8 +23,6 @@ import {
   withOneKey,
   withoutNulls,
 } from './service-rows.ts';
-import { sttServices } from './stt.ts';
-import { ttsServices } from './tts.ts';
 
 type SettingsOf<Rows extends ServiceRows> = z.infer<Rows[keyof Rows]>;
 export type LlmSettings = SettingsOf<typeof llmServices>;

@@ -3,8 +3,8 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
-import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/llm.ts';
 import { retirementOf } from '../../model/speech-services/retirements.ts';
+import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/schemas/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';

@@ -2,7 +2,7 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
-import type { SttSettings, sttServices } from '../../model/speech-services/stt.ts';
+import type { SttSettings, sttServices } from '../../model/speech-services/schemas/stt.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAssemblyAi } from './assemblyai/assemblyai.ts';

@@ -2,7 +2,7 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
-import type { TtsSettings, ttsServices } from '../../model/speech-services/tts.ts';
+import type { TtsSettings, ttsServices } from '../../model/speech-services/schemas/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAzureTts } from './azure/azure.ts';

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { TtsPreset } from '../../../src/model/speech-services/described-tts.ts';
+import type { TtsPreset } from '../../../src/model/speech-services/schemas/described-tts.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { ScriptedVoice, type VoiceFaults, type VoicePiece } from '../call/scripted-voice.ts';
 import {

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { type LlmServiceSettings, llmServices } from '../../../src/model/speech-services/llm.ts';
 import { retirementOf } from '../../../src/model/speech-services/retirements.ts';
+import {
+  type LlmServiceSettings,
+  llmServices,
+} from '../../../src/model/speech-services/schemas/llm.ts';
 import { isServiceSecret } from '../../../src/model/speech-services/service-rows.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

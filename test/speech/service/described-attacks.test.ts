@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEgress, type Resolve } from '../../../src/egress/egress-rule.ts';
-import { describedSttServices } from '../../../src/model/speech-services/described-stt.ts';
-import { describedTtsServices } from '../../../src/model/speech-services/described-tts.ts';
+import { describedSttServices } from '../../../src/model/speech-services/schemas/described-stt.ts';
+import { describedTtsServices } from '../../../src/model/speech-services/schemas/described-tts.ts';
 import { redacted, type ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttService } from '../../../src/speech/stt/registry.ts';
 import { createTtsService } from '../../../src/speech/tts/registry.ts';

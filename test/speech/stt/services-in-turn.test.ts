@@ -1,7 +1,7 @@
 // The clients of real protocols behind one another: what one has not confirmed is understood by the next.
 
 import { afterEach, expect, it } from 'vitest';
-import { sttServices } from '../../../src/model/speech-services/stt.ts';
+import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { createSttService } from '../../../src/speech/stt/registry.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';

@@ -2,7 +2,7 @@
 // the end. It bills the time from Begin to Terminate.
 // Source: AssemblyAI API reference, "Streaming API v3".
 
-import type { AssemblyAiSettings } from '../../../model/speech-services/cloud-stt.ts';
+import type { AssemblyAiSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';

@@ -1,11 +1,11 @@
 // Azure Speech as a recogniser, over its websocket. The service ends phrases by its own silence; there is no message that
 // asks for the final words. Source: Azure's Speech SDK 1.52.
 
-import type { AzureSttSettings } from '../../../model/speech-services/cloud-stt.ts';
+import type { AzureSttSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import {
   type RecognizerDescription,
   recognizerDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { DescribedRecognizer, type Wire } from '../described/described-recognizer.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';

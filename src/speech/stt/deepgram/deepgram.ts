@@ -3,7 +3,7 @@
 // Source: Deepgram API reference, "Live audio" (v1/listen) and "Turn-based audio" (v2/listen).
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { DeepgramSettings } from '../../../model/speech-services/cloud-stt.ts';
+import type { DeepgramSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';
 import { serviceUrl } from '../streaming/service-url.ts';

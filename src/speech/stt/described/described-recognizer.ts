@@ -4,7 +4,7 @@
 import type {
   DescriptionValues,
   RecognizerDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
 import {

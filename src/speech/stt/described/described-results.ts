@@ -1,7 +1,7 @@
 // What a service's messages say, by its description: words that are fixed, words that may change, and the answer to
 // `finalize`. Pure; never throws.
 
-import type { RecognizerDescription } from '../../../model/speech-services/description.ts';
+import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
 import { matches, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 

@@ -3,11 +3,11 @@
 import type {
   SttPresetSettings,
   WebsocketSttSettings,
-} from '../../../model/speech-services/described-stt.ts';
+} from '../../../model/speech-services/schemas/described-stt.ts';
 import type {
   DescriptionValues,
   RecognizerDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 import { secretsOf } from '../../service/description/template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';

@@ -1,11 +1,11 @@
 // Descriptions of services, as their references document their messages (November 2026). None of them was tried on a
 // live account: what is wrong here is wrong in one place, and `websocket_stt` carries a corrected copy.
 
-import type { SttPreset } from '../../../model/speech-services/described-stt.ts';
+import type { SttPreset } from '../../../model/speech-services/schemas/described-stt.ts';
 import {
   type RecognizerDescription,
   recognizerDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 
 import { jambonz, vapi } from './own-server-presets.ts';
 

@@ -8,7 +8,7 @@ import type {
   OpenAiSttSettings,
   SpeachesSttSettings,
   WhisperCppSettings,
-} from '../../../model/speech-services/generic-stt.ts';
+} from '../../../model/speech-services/schemas/generic-stt.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { SpeechToText } from '../stt.ts';
 import { BatchRecognizer } from './batch-recognizer.ts';

@@ -7,7 +7,7 @@ import type {
   OpenAiSttSettings,
   SpeachesSttSettings,
   WhisperCppSettings,
-} from '../../../model/speech-services/generic-stt.ts';
+} from '../../../model/speech-services/schemas/generic-stt.ts';
 
 export interface TranscriptionProfile {
   service: string;

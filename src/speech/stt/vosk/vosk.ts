@@ -5,7 +5,7 @@
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { VoskSettings } from '../../../model/speech-services/generic-stt.ts';
+import type { VoskSettings } from '../../../model/speech-services/schemas/generic-stt.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';

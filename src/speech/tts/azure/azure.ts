@@ -2,7 +2,7 @@
 // 8 kHz, as the telephone has it. No word times: those come over its websocket alone.
 // Source: Azure's text-to-speech REST reference, and its Speech SDK 1.52.
 
-import type { AzureTtsSettings } from '../../../model/speech-services/generic-tts.ts';
+import type { AzureTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';

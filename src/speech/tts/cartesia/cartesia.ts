@@ -1,7 +1,7 @@
 // Cartesia text to speech over its websocket, µ-law at 8 kHz. A connection serves utterances of any voice, each in a
 // context. Source: Cartesia API reference, version 2026-03-01.
 
-import type { TtsSettings } from '../../../model/speech-services/tts.ts';
+import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
 import { isObject } from '../../../std/json.ts';
 import { faultKindOfStatus } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';

@@ -1,7 +1,7 @@
 // Deepgram Aura text to speech over its websocket, µ-law at 8 kHz. A connection has one voice and one utterance at a
 // time. Source: Deepgram API reference, v1/speak (November 2026).
 
-import type { TtsSettings } from '../../../model/speech-services/tts.ts';
+import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';
 import type { TextToSpeech } from '../tts.ts';

@@ -4,11 +4,11 @@ import { serviceFaults } from '../../../metrics/metrics.ts';
 import type {
   HttpTtsSettings,
   RequestTtsPresetSettings,
-} from '../../../model/speech-services/described-tts.ts';
+} from '../../../model/speech-services/schemas/described-tts.ts';
 import type {
   DescriptionValues,
   RequestVoiceDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 import { ByteParts } from '../../../std/byte-parts.ts';
 import { parseJson } from '../../../std/json.ts';
 import {

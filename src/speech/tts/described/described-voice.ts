@@ -3,11 +3,11 @@
 import type {
   TtsPresetSettings,
   WebsocketTtsSettings,
-} from '../../../model/speech-services/described-tts.ts';
+} from '../../../model/speech-services/schemas/described-tts.ts';
 import type {
   DescriptionValues,
   VoiceDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 import { parseJson } from '../../../std/json.ts';
 import {
   addressOf,

@@ -1,11 +1,11 @@
 // Descriptions of voices whose sentences are HTTP requests, as their references document them (November 2026). None of
 // them was tried on a live account.
 
-import type { RequestTtsPreset } from '../../../model/speech-services/described-tts.ts';
+import type { RequestTtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
   type RequestVoiceDescription,
   requestVoiceDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 
 /** The whole answer is one JSON object, with a WAV file in it. */
 const google = {

@@ -1,11 +1,11 @@
 // Descriptions of voices behind websockets, as their references document their messages (November 2026). None of them
 // was tried on a live account: what is wrong here is wrong in one place, and `websocket_tts` carries a corrected copy.
 
-import type { TtsPreset } from '../../../model/speech-services/described-tts.ts';
+import type { TtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
   type VoiceDescription,
   voiceDescription,
-} from '../../../model/speech-services/description.ts';
+} from '../../../model/speech-services/schemas/description.ts';
 
 const bearer = { authorization: 'Bearer {key}' };
 

@@ -1,7 +1,7 @@
 // ElevenLabs text to speech over its multi-context websocket, µ-law at 8 kHz. One connection has one voice, model and
 // format, and serves up to four utterances of any calls. Source: ElevenLabs API reference (November 2026).
 
-import type { TtsSettings } from '../../../model/speech-services/tts.ts';
+import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { ContextConnection } from '../streaming/context-connection.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';

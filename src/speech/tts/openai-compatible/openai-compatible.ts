@@ -6,7 +6,7 @@ import type {
   OpenAiCompatibleTtsSettings,
   OpenAiTtsSettings,
   SpeachesTtsSettings,
-} from '../../../model/speech-services/generic-tts.ts';
+} from '../../../model/speech-services/schemas/generic-tts.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech } from '../http-speech.ts';
 import type { TextToSpeech } from '../tts.ts';

@@ -2,7 +2,7 @@
 // utterance of servers that take text in pieces, has a connection of its own; a cancel closes it.
 
 import { serviceSeconds } from '../../../metrics/metrics.ts';
-import type { WyomingTtsSettings } from '../../../model/speech-services/generic-tts.ts';
+import type { WyomingTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { httpAddress } from '../../service/wyoming-connection.ts';

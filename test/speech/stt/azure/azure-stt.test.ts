@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
 import { readFrame } from '../../../../src/speech/stt/azure/usp.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';

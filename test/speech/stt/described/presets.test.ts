@@ -6,8 +6,8 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import {
   type SttPreset,
   sttPresetServices,
-} from '../../../../src/model/speech-services/described-stt.ts';
-import { sttServices } from '../../../../src/model/speech-services/stt.ts';
+} from '../../../../src/model/speech-services/schemas/described-stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';

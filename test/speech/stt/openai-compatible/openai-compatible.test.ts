@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readWav } from '../../../../src/audio/wav.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { type SttSettings, sttServices } from '../../../../src/model/speech-services/stt.ts';
+import {
+  type SttSettings,
+  sttServices,
+} from '../../../../src/model/speech-services/schemas/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ulaw } from '../../../../src/audio/companding.ts';
-import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { ssmlOf } from '../../../../src/speech/tts/azure/azure.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

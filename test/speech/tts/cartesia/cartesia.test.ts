@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { type CartesiaServer, startCartesia } from '../../../fakes/services/cartesia-server.ts';

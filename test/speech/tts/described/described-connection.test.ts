@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
-import { describedTtsServices } from '../../../../src/model/speech-services/described-tts.ts';
+import { describedTtsServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';

@@ -3,7 +3,7 @@
 import {
   type TtsPreset,
   ttsPresetServices,
-} from '../../../../src/model/speech-services/described-tts.ts';
+} from '../../../../src/model/speech-services/schemas/described-tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
 import { streamingContract } from '../streaming-contract.ts';

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { wavHeader } from '../../../../src/audio/wav.ts';
-import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';

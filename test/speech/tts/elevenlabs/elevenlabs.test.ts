@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
 import { type Clock, systemClock } from '../../../../src/std/clock.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

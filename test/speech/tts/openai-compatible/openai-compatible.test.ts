@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { wavHeader } from '../../../../src/audio/wav.ts';
-import { type TtsSettings, ttsServices } from '../../../../src/model/speech-services/tts.ts';
+import {
+  type TtsSettings,
+  ttsServices,
+} from '../../../../src/model/speech-services/schemas/tts.ts';
 import type { ServiceUsage } from '../../../../src/speech/service/service-means.ts';
 import { SpeechBody } from '../../../../src/speech/tts/openai-compatible/speech-body.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';

@@ -1,7 +1,7 @@
 // Keys that stand in a description itself. A description is stored and shown as it is: only `api_key` and `api_secret`
 // are sealed and masked, and the description names them.
 
-import { isObject } from '../../std/json.ts';
+import { isObject } from '../../../std/json.ts';
 
 /** Fields, headers and parameters whose value is a credential. */
 const CREDENTIAL_NAME =
