@@ -66,7 +66,8 @@ export const workflowConfigurations = z.looseObject({
   /** With whom: a telephone number or SIP address, with template variables. Empty: the destination of a transfer tool of the
    *  agent, those of the current step first; without one the call ends with an apology. */
   fault_transfer_destination: z.string().trim().max(500).default(''),
-  /** BCP 47. The language of the engine's own lines, such as apologies; English if it has none in this language. */
+  /** BCP 47. The language of the engine's own lines, such as apologies; English if it has none in this language. Also that of
+   *  the caller's words where neither node nor recogniser has one. */
   agent_language: z
     .string()
     .regex(/^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/)

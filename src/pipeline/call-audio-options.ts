@@ -14,17 +14,18 @@ import type { SpokenWith } from './speak/agent-voice.ts';
 import type { BackgroundNoise } from './speak/background-noise.ts';
 import type { AudioWire } from './speak/frame-batch.ts';
 import type { SendAheadOptions } from './speak/send-ahead.ts';
+import type { CallerLanguages } from './turn/turn-taking.ts';
 import type { TurnTuning } from './turn/turn-tuning.ts';
 
 /** What differs between the nodes of an agent. */
-export interface CallAudioServices extends SpokenWith {
+export interface CallAudioServices extends SpokenWith, CallerLanguages {
   /** The list of the recogniser (`Recognizer.switchTo`). Default: 0. */
   sttList?: number;
-  /** BCP 47. The caller's, where the recogniser does not detect it. Default: not known. */
-  language?: string | undefined;
 }
 
 export interface CallAudioOptions extends CallAudioServices {
+  /** BCP 47: of callers about whom nothing else is known. Default: not known. */
+  agentLanguage?: string;
   clock: Clock;
   mediaClock: MediaClock;
   codecIn: Codec;

@@ -104,11 +104,11 @@ export class CallAudio {
       playout: this.#agent.playout,
       tuning: options.tuning,
       recognizer: stt?.capabilities,
+      languages: options,
       controls: this.#recognizer,
       startAt: this.#startAt,
       onEvent: (event) => this.#events.defer(event),
     });
-    this.#turnTaking.language = options.language;
     const onVerdict = (answeredBy: AnsweredBy) =>
       this.#events.defer({ type: 'answered-by', answeredBy });
     this.#machine = machine && new AnsweringMachineDetector({ ...machine, onVerdict });
@@ -230,10 +230,10 @@ export class CallAudio {
   }
 
   /** Other services from here on: the voice with the next utterance, the recogniser after the caller's current turn. */
-  use({ sttList = 0, language, ...spokenWith }: CallAudioServices): void {
-    this.#agent.use(spokenWith);
-    this.#recognizer.switchTo(sttList);
-    this.#turnTaking.language = language;
+  use(services: CallAudioServices): void {
+    this.#agent.use(services);
+    this.#recognizer.switchTo(services.sttList ?? 0);
+    this.#turnTaking.setLanguages(services);
   }
 
   /** Drops everything queued and stops. */

@@ -18,6 +18,8 @@ export interface NodeSpeech {
   llm: LanguageModel | undefined;
   /** BCP 47, as the node sets it. Undefined: the agent's. */
   language?: string | undefined;
+  /** BCP 47: the node's, else that of the first recogniser's settings. Undefined: none is set, or several. */
+  wordsLanguage?: string | undefined;
 }
 
 /** Its own services are those of the first node. */

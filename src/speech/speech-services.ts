@@ -2,6 +2,7 @@
 // with the same settings share clients and circuit breakers; behind an organization's services are the embedded ones.
 
 import { GatewayError } from '../errors/gateway-error.ts';
+import { isLanguageTag } from '../model/language-tag.ts';
 import { NODE_SERVICES_MAX } from '../model/speech-services/node-services.ts';
 import type {
   LlmSettings,
@@ -104,13 +105,12 @@ export class SpeechServices {
       if (isFirst && node.language === first.language) return [];
       // Who leads the conversation is the same in every node.
       const model = llm === undefined ? undefined : (models[own.llm] ?? llm);
-      const { language } = node;
-      return [[id, { ...(voices[own.tts] ?? voice), sttList: own.stt, llm: model, language }]];
+      const speech = { ...(voices[own.tts] ?? voice), sttList: own.stt, llm: model };
+      return [[id, { ...speech, ...languagesOf(node) }]];
     });
-    const { language } = first;
     const plan: SpeechPlan = {
       ...{ stt, ...voice, llm },
-      ...(language !== undefined && { language }),
+      ...languagesOf(first),
       ...(ofNodes.length > 0 && { nodes: sharedNodes(ofNodes) }),
     };
     return { plan, faults };
@@ -225,6 +225,19 @@ function languageOf(settings: SttSettings): Pick<SttFallbackService, 'family' | 
   return typeof language === 'string' ? { family: JSON.stringify(others), language } : {};
 }
 
+/** A tag in the settings of the first recogniser is that of the words; `multi` and `auto` are none. */
+function languagesOf({ language, stt }: NodeSettings): Pick<NodeSpeech, LanguageName> {
+  const { language: recognized } = { language: undefined, ...stt[0] };
+  const isTag = typeof recognized === 'string' && isLanguageTag(recognized);
+  const wordsLanguage = language ?? (isTag ? recognized : undefined);
+  return {
+    ...(language !== undefined && { language }),
+    ...(wordsLanguage !== undefined && { wordsLanguage }),
+  };
+}
+
+type LanguageName = 'language' | 'wordsLanguage';
+
 /** Nodes with the same services share one object: what is prepared for one of them serves the others. */
 function sharedNodes(nodes: readonly [string, NodeSpeech][]): ReadonlyMap<string, NodeSpeech> {
   const shared: NodeSpeech[] = [];
@@ -238,6 +251,7 @@ function sharedNodes(nodes: readonly [string, NodeSpeech][]): ReadonlyMap<string
 }
 
 function isSame(one: NodeSpeech, other: NodeSpeech): boolean {
+  // Nodes with the same list and language have the same language of words.
   const { sttList, tts, voice, llm, language } = one;
   const isSpoken = tts === other.tts && voice === other.voice && language === other.language;
   return isSpoken && sttList === other.sttList && llm === other.llm;

@@ -29,6 +29,7 @@ export interface RigOptions {
   recording?: CallAudioOptions['recording'];
   ambient?: CallAudioOptions['ambient'];
   withoutStt?: boolean;
+  languages?: Pick<CallAudioOptions, 'agentLanguage' | 'language' | 'wordsLanguage'> | undefined;
   isInputMuted?: boolean;
   detectsInBandDtmf?: boolean;
   /** In place of the rig's own. */
@@ -78,6 +79,7 @@ export class CallRig {
       stt: options.withoutStt === true ? undefined : (options.stt?.(this.clock) ?? this.stt),
       tts: options.tts?.(this.clock) ?? this.tts,
       voice: undefined,
+      ...options.languages,
       recording: options.recording,
       ambient: options.ambient,
       isInputMuted: options.isInputMuted ?? false,

@@ -46,6 +46,14 @@ describe('the plan of an agent with services of single nodes', () => {
     expect(faults).toEqual([]);
   });
 
+  it('knows the language of the words by the node, else by the recogniser’s settings', () => {
+    const german = { ...english, stt: [stt('multi')], language: 'de-AT' };
+    const { plan } = planned(english, { two: german, three: { ...english, stt: [stt('multi')] } });
+    expect([plan.language, plan.wordsLanguage]).toEqual([undefined, 'en']);
+    expect(nodeSpeechOf(plan, 'two').wordsLanguage).toBe('de-AT');
+    expect(nodeSpeechOf(plan, 'three').wordsLanguage).toBeUndefined();
+  });
+
   it('changes the model alone where only that differs', () => {
     const { plan } = planned(english, { two: { ...english, llm: [llm('gpt-5-mini')] } });
     const two = nodeSpeechOf(plan, 'two');

@@ -38,6 +38,8 @@ export function openAudio(
     tts: plan.speech.tts,
     voice: plan.speech.voice,
     language: plan.speech.language,
+    wordsLanguage: plan.speech.wordsLanguage,
+    agentLanguage: plan.settings.agent_language,
     detectsInBandDtmf: !plan.provider.capabilities.digitsIn,
     codecIn: codecByName(start.codecIn),
     codecOut: codecByName(start.codecOut),

@@ -40,6 +40,8 @@ export interface BargeInListener {
 export class BargeInDetector {
   /** BCP 47. Of words whose language the recogniser does not detect; undefined: not known. */
   language: string | undefined;
+  /** The same for answers to questions: the agent's where nothing else is known. */
+  answersLanguage: string | undefined;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
@@ -106,7 +108,7 @@ export class BargeInDetector {
     if (isStopWord(text, language)) return true;
     if (this.#tuning.strategy === 'min_words') return count >= this.#tuning.wordsMin;
     if (!isBackchannel(text, language)) return true;
-    return asked && isExpectedAnswer(text, this.#expectation);
+    return asked && this.#isAnswer(words);
   }
 
   /** Interim words. Returns whether they stopped the agent. */
@@ -154,11 +156,15 @@ export class BargeInDetector {
     return trust === 'reject' || (trust === 'confirm' && this.#recognizer?.closedOnly === true);
   }
 
+  #isAnswer({ text, language = this.answersLanguage }: RecognizedWords): boolean {
+    return isExpectedAnswer(text, this.#expectation, language);
+  }
+
   /** Whether the words are an acknowledgement or may become one: "I" may continue as "I see". */
   #mayAcknowledge(words: RecognizedWords, asked: boolean): boolean {
     const { text, language = this.language } = words;
     if (isStopWord(text, language)) return false;
-    if (asked && isExpectedAnswer(text, this.#expectation)) return false;
+    if (asked && this.#isAnswer(words)) return false;
     return isBackchannel(text, language) || isBackchannelPrefix(text, language);
   }
 

@@ -2,6 +2,7 @@
 // prepared meanwhile. It ends nothing: the turn's own end confirms it, further words withdraw it.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 
 /** In one turn. Each may cost an answer of a model, and a caller who pauses often gains nothing. */
@@ -19,11 +20,13 @@ export class EarlyEnd {
   }
 
   /** Whether the end with these words is worth a report. */
-  report(text: string): boolean {
+  report({ text, language }: Pick<RecognizedWords, 'text' | 'language'>): boolean {
     const words = wordsOf(text);
     const joined = words.join(' ');
     if (this.#reports >= REPORTS_MAX || joined === this.#words) return false;
-    if (words.length < WORDS_MIN && !isExpectedAnswer(text, this.#expectation)) return false;
+    if (words.length < WORDS_MIN && !isExpectedAnswer(text, this.#expectation, language)) {
+      return false;
+    }
     this.#words = joined;
     this.#reports += 1;
     return true;

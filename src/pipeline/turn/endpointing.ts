@@ -2,6 +2,12 @@
 // Words in, milliseconds out: no clock, no audio.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
+import { primaryLanguage } from '../../model/language-tag.ts';
+import {
+  ENDING_WORDS_MAX,
+  type EndpointingWords,
+  endpointingWordsOf,
+} from './endpointing-words.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** A complete answer to a closed question. */
@@ -23,24 +29,6 @@ const UNFINISHED_MS = 1_100;
 const SPELLING_MS = 1_200;
 const DIGITS_MS = 1_500;
 
-const YES_NO = new Set([
-  ...['yes', 'yeah', 'yep', 'yup', 'yea', 'sure', 'ok', 'okay', 'correct', 'right', 'exactly'],
-  ...['no', 'nope', 'nah', 'never', 'wrong', 'incorrect'],
-]);
-/** Additional words that may accompany a yes or a no. */
-const BESIDE_YES_NO = new Set([
-  ...['please', 'thanks', 'thank', 'you', 'that', 'thats', 'is', 'its', 'it', 'really', 'not'],
-]);
-const DIGIT_WORDS = new Set([
-  ...['zero', 'oh', 'o', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'],
-]);
-const REPEATS: Record<string, number> = { double: 1, triple: 2 };
-/** Words with which a sentence does not end. */
-const OPEN_ENDED = new Set([
-  ...['and', 'or', 'but', 'because', 'so', 'if', 'that', 'which', 'with', 'to', 'for', 'from'],
-  ...['of', 'in', 'on', 'at', 'the', 'a', 'an', 'my', 'your', 'is', 'are', 'was', 'its', 'im'],
-  ...['um', 'uh', 'er', 'erm', 'hmm', 'like', 'well', 'i', 'we', 'about'],
-]);
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
 /** The judge of a call. Computes when it is asked after a change: words change while the caller speaks, and the silence
@@ -66,43 +54,63 @@ export class Endpointing implements TurnJudge {
   }
 }
 
+/** Words of a caller, with the lists of their language. */
+interface Spoken {
+  words: readonly string[];
+  known: EndpointingWords;
+}
+
+/** `language`: BCP 47; undefined: English. */
+function spokenOf(text: string, language = 'en'): Spoken {
+  return { words: wordsOf(text), known: endpointingWordsOf(primaryLanguage(language)) };
+}
+
 /** Milliseconds of silence that end the turn. */
-export function silenceNeededMs(said: CallerWords): number {
-  const words = wordsOf(said.text);
-  const neededMs = said.expectation.closed ? closedMs(words, said) : openMs(words, said);
+function silenceNeededMs(said: CallerWords): number {
+  const spoken = spokenOf(said.text, said.language);
+  const neededMs = said.expectation.closed ? closedMs(spoken, said) : openMs(spoken, said);
   return said.hurried ? Math.min(neededMs, HURRIED_MS) : neededMs;
 }
 
 /** Whether digits are being spoken, and more of them are expected. */
-function isValueIncomplete({ text, expectation }: CallerWords): boolean {
-  const missing = digitsMissing(wordsOf(text), expectation) ?? 0;
+function isValueIncomplete({ text, language, expectation }: CallerWords): boolean {
+  const missing = digitsMissing(spokenOf(text, language), expectation) ?? 0;
   return missing > 0 && Number.isFinite(missing);
 }
 
-/** Whether all of `text` is expected input. False where anything may be said. */
-export function isExpectedAnswer(text: string, expectation: ExpectedInput): boolean {
-  const words = wordsOf(text);
+/** Whether all of `text` is expected input. False where anything may be said. `language`: BCP 47. */
+export function isExpectedAnswer(
+  text: string,
+  expectation: ExpectedInput,
+  language: string | undefined,
+): boolean {
+  return isExpected(spokenOf(text, language), expectation);
+}
+
+function isExpected(spoken: Spoken, expectation: ExpectedInput): boolean {
+  const { words } = spoken;
   if (words.length === 0) return false;
   const { phrases, slots } = expectation;
   if (phrases.includes(words.join(' '))) return true;
-  if (slots.includes('yes_no') && isYesNo(words)) return true;
-  const missing = digitsMissing(words, expectation);
+  if (slots.includes('yes_no') && isYesNo(spoken)) return true;
+  const missing = digitsMissing(spoken, expectation);
   return missing !== undefined && missing <= 0;
 }
 
-function closedMs(words: readonly string[], said: CallerWords): number {
+function closedMs(spoken: Spoken, said: CallerWords): number {
   const { expectation } = said;
+  const { words } = spoken;
   if (words.length === 0) return unheardMs(said);
   const text = words.join(' ');
   if (expectation.phrases.some((phrase) => phrase.startsWith(`${text} `))) return AMBIGUOUS_MS;
-  if (isExpectedAnswer(text, expectation)) return COMPLETE_MS;
-  return valueMs(words, expectation) ?? (endsOpen(words) ? UNFINISHED_MS : UNCLEAR_MS);
+  if (isExpected(spoken, expectation)) return COMPLETE_MS;
+  return valueMs(spoken, expectation) ?? (endsOpen(spoken) ? UNFINISHED_MS : UNCLEAR_MS);
 }
 
-function openMs(words: readonly string[], { text, expectation }: CallerWords): number {
-  const missing = digitsMissing(words, expectation);
+function openMs(spoken: Spoken, { text, expectation }: CallerWords): number {
+  const missing = digitsMissing(spoken, expectation);
   if (missing !== undefined) return missing > 0 ? DIGITS_MS : COMPLETE_MS;
-  if (endsOpen(words)) return UNFINISHED_MS;
+  if (endsOpen(spoken)) return UNFINISHED_MS;
   return /[.?!]\s*$/.test(text) ? SENTENCE_MS : OPEN_MS;
 }
 
@@ -115,49 +123,55 @@ function unheardMs({ expectation, interimWords }: CallerWords): number {
   return LONG_VALUES.some((slot) => slots.includes(slot)) ? VALUE_MS : UNCLEAR_MS;
 }
 
-function valueMs(words: readonly string[], expectation: ExpectedInput): number | undefined {
-  const missing = digitsMissing(words, expectation);
+function valueMs(spoken: Spoken, expectation: ExpectedInput): number | undefined {
+  const missing = digitsMissing(spoken, expectation);
   if (missing !== undefined && missing > 0) return DIGITS_MS;
   if (expectation.slots.includes('spelling')) return SPELLING_MS;
   return LONG_VALUES.some((slot) => expectation.slots.includes(slot)) ? VALUE_MS : undefined;
 }
 
-function isYesNo(words: readonly string[]): boolean {
+function isYesNo({ words, known }: Spoken): boolean {
+  const { yesNo, besideYesNo } = known;
   return (
-    words.some((word) => YES_NO.has(word)) &&
-    words.every((word) => YES_NO.has(word) || BESIDE_YES_NO.has(word))
+    words.some((word) => yesNo.has(word)) &&
+    words.every((word) => yesNo.has(word) || besideYesNo.has(word))
   );
 }
 
 /** How many digits are missing if digits are being spoken, else undefined. */
-function digitsMissing(words: readonly string[], expectation: ExpectedInput): number | undefined {
-  const { slots, digits } = expectation;
+function digitsMissing(
+  { words, known }: Spoken,
+  { slots, digits }: ExpectedInput,
+): number | undefined {
   if (!slots.includes('digits') && !slots.includes('digit')) return undefined;
   const last = words.at(-1);
-  if (last === undefined || countDigits([last]) === 0) return undefined;
+  if (last === undefined || countDigits([last], known) === 0) return undefined;
   const wanted = slots.includes('digits') ? digits?.countMax : 1;
-  return (wanted ?? Number.POSITIVE_INFINITY) - countDigits(words);
+  return (wanted ?? Number.POSITIVE_INFINITY) - countDigits(words, known);
 }
 
-function countDigits(words: readonly string[]): number {
+function countDigits(words: readonly string[], { digits, repeats }: EndpointingWords): number {
   let count = 0;
   let extra = 0;
   for (const word of words) {
     if (/^\d+$/.test(word)) count += word.length + extra;
-    else if (DIGIT_WORDS.has(word)) count += 1 + extra;
-    extra = REPEATS[word] ?? 0;
+    else if (digits.has(word)) count += 1 + extra;
+    extra = Object.hasOwn(repeats, word) ? (repeats[word] ?? 0) : 0;
   }
   return count;
 }
 
-function endsOpen(words: readonly string[]): boolean {
-  const last = words.at(-1);
-  return last !== undefined && OPEN_ENDED.has(last);
+function endsOpen({ words, known }: Spoken): boolean {
+  for (let count = 1; count <= ENDING_WORDS_MAX && count <= words.length; count++) {
+    if (known.endings.has(words.slice(-count).join(' '))) return true;
+  }
+  return false;
 }
 
 /** Lower-case words without punctuation; groups of digits with dashes or dots are separated. */
 export function wordsOf(text: string): string[] {
   return text
+    .normalize('NFC')
     .toLowerCase()
     .replace(/['’]/g, '')
     .split(/[^\p{L}\p{N}]+/u)

@@ -70,6 +70,7 @@ export class TurnDetector {
   readonly #judge: TurnJudge;
   #recognizer: TurnOptions['recognizer'];
   #expectation: ExpectedInput = OPEN_SPEECH;
+  #language: string | undefined;
   #state: State = 'idle';
   #voiced = false;
   #unvoiced = false;
@@ -116,6 +117,16 @@ export class TurnDetector {
   /** Whether the caller is within a value of which parts are missing. */
   get isIncomplete(): boolean {
     return this.#judged.isIncomplete;
+  }
+
+  /** BCP 47. Of words whose language the recogniser does not detect; undefined: not known. */
+  get language(): string | undefined {
+    return this.#language;
+  }
+
+  set language(language: string | undefined) {
+    this.#language = language;
+    this.#isJudged = false;
   }
 
   expect(expectation: ExpectedInput): void {
@@ -259,8 +270,9 @@ export class TurnDetector {
   }
 
   get #said(): CallerWords {
+    const { text, language = this.#language } = this.words;
     return {
-      text: this.text,
+      ...{ text, language },
       expectation: this.#expectation,
       interimWords: this.#recognizer?.interimWords ?? false,
       hurried: this.hurried,

@@ -7,6 +7,8 @@ import type { ExpectedInput } from '../../model/expected-input.ts';
 export interface CallerWords {
   /** The words recognised so far; empty if none. */
   text: string;
+  /** BCP 47. Undefined: not known. */
+  language?: string | undefined;
   expectation: ExpectedInput;
   /** Whether the recogniser gives interim words. */
   interimWords: boolean;

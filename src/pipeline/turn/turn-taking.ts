@@ -25,8 +25,18 @@ const ECHOED_SHARE = 0.6;
 /** Shorter voice without words is a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
 
+/** BCP 47, of words whose language the recogniser does not detect. Undefined: not known. */
+export interface CallerLanguages {
+  /** As the node sets it. */
+  language?: string | undefined;
+  /** As the node or the recogniser's settings have it. */
+  wordsLanguage?: string | undefined;
+}
+
 export interface TurnTakingOptions {
   playout: Playout;
+  /** `agentLanguage`: of callers about whom nothing else is known. */
+  languages: CallerLanguages & { agentLanguage?: string };
   tuning: TurnTuning;
   /** Undefined without a recogniser: voice alone never interrupts then, because no words could follow. */
   recognizer: TurnOptions['recognizer'];
@@ -55,6 +65,7 @@ export class TurnTaking {
   readonly #turn: TurnDetector;
   readonly #interrupt: BargeInDetector;
   readonly #earlyEnd = new EarlyEnd();
+  readonly #agentLanguage: string | undefined;
   #recognizer: TurnOptions['recognizer'];
   #nowMs = 0;
   /** The current voice was reported as speech. */
@@ -73,6 +84,7 @@ export class TurnTaking {
     this.#startAt = options.startAt;
     this.#onEvent = options.onEvent;
     this.#recognizer = options.recognizer;
+    this.#agentLanguage = options.languages.agentLanguage;
     this.#turn = new TurnDetector({
       recognizer: options.recognizer,
       turnMaxMs: options.tuning.turnMaxMs,
@@ -95,11 +107,14 @@ export class TurnTaking {
         onConfirmed: (onsetMs) => this.#stopAgent('speech', onsetMs),
       },
     });
+    this.setLanguages(options.languages);
   }
 
-  /** BCP 47. The caller's, where the recogniser does not detect it; undefined: not known. */
-  set language(language: string | undefined) {
+  /** Of the node, from here on. */
+  setLanguages({ language, wordsLanguage = this.#agentLanguage }: CallerLanguages): void {
     this.#interrupt.language = language;
+    this.#interrupt.answersLanguage = wordsLanguage;
+    this.#turn.language = wordsLanguage;
   }
 
   /** Whether the caller speaks, or has not finished. */
@@ -156,8 +171,9 @@ export class TurnTaking {
     if (!this.#turn.open || this.#turn.isIncomplete) return;
     // Words beside the agent's own may be a backchannel.
     if (this.#playout.current(nowMs) !== undefined) return;
-    const { text, confidence } = this.#turn.words;
-    if (this.#earlyEnd.report(text)) this.#onEvent({ type: 'early-end', text, confidence });
+    const { text, confidence, language = this.#turn.language } = this.#turn.words;
+    if (this.#earlyEnd.report({ text, language }))
+      this.#onEvent({ type: 'early-end', text, confidence });
   }
 
   /** The turn goes on. */
