@@ -1,5 +1,5 @@
-// The services of one call, fixed when it is planned: what its agent understands, thinks and speaks with, in every step of
-// the conversation. Each may be several services behind one interface, in order of preference.
+// The speech services of one call, fixed when the call is planned: recogniser, language model and voice for every node of
+// its agent. Each may be several services behind one interface, in order of preference.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LanguageModel } from './llm/llm.ts';

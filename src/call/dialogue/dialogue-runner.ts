@@ -39,7 +39,7 @@ export interface DialogueMedium {
   /** The request's answer is not needed any more. */
   onAbandoned?(requestId: number): void;
   expect(expectation: ExpectedInput): void;
-  /** A node is entered: what is said or asked after this belongs to it. */
+  /** The conversation has reached a node; what is said or asked after this belongs to it. */
   entered?(nodeId: string): void;
   /** Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;

@@ -29,7 +29,8 @@ export class AccountPace {
     this.#clock = clock;
   }
 
-  /** Settles when the account may dial; true if that was not at once. Throws PROVIDER_CAPACITY at once if that takes too long, STORE_UNAVAILABLE. */
+  /** Settles when the account may dial: true if the dial had to wait. Throws PROVIDER_CAPACITY, without waiting, if the
+   *  next free moment is more than 5 s ahead, and STORE_UNAVAILABLE. */
   async turn(line: Line): Promise<boolean> {
     const callsPerSecond = callsPerSecondOf(line);
     if (callsPerSecond === null) return false;

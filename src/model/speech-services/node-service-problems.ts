@@ -17,7 +17,7 @@ import {
   sectionsOfNode,
 } from './node-services.ts';
 import { maskedField } from './service-masks.ts';
-import { type SpeechJob, serviceProblemOf, serviceRow } from './service-rows.ts';
+import { SPEECH_JOBS, type SpeechJob, serviceProblemOf, serviceRow } from './service-rows.ts';
 
 export interface NodeServiceProblem {
   /** Of the node's data. */
@@ -28,7 +28,6 @@ export interface NodeServiceProblem {
 type Data = Readonly<Record<string, unknown>>;
 
 const { language: LANGUAGE, voice: VOICE, overrides: OVERRIDES } = NODE_SERVICE_FIELDS;
-const JOBS = ['stt', 'tts', 'llm'] as const;
 const NAMES: Readonly<Record<SpeechJob, string>> = {
   stt: 'recogniser',
   tts: 'voice',
@@ -42,7 +41,7 @@ export function nodeServiceProblems(base: ConfiguredSections, data: Data): NodeS
   const wrongTag = languageTagProblems(data);
   if (node === undefined) return wrongTag;
   const sections = sectionsOfNode(base, node);
-  const named = JOBS.filter(
+  const named = SPEECH_JOBS.filter(
     (job) => node.overrides?.[job] !== undefined || (job === 'tts' && node.voice !== undefined),
   );
   return [
@@ -59,7 +58,7 @@ export function nodeServicesExcess(
   base: ConfiguredSections,
   nodes: readonly Data[],
 ): string | undefined {
-  for (const job of JOBS) {
+  for (const job of SPEECH_JOBS) {
     const lists = new Set([JSON.stringify(base[job] ?? null)]);
     for (const data of nodes) {
       const node = nodeServicesIn(data);

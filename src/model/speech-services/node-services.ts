@@ -10,7 +10,7 @@ import type {
   ConfiguredSections,
   ConfiguredService,
 } from './model-configuration.ts';
-import { type SpeechJob, serviceRow, withoutNulls } from './service-rows.ts';
+import { SPEECH_JOBS, type SpeechJob, serviceRow, withoutNulls } from './service-rows.ts';
 import {
   mergedSections,
   type ServiceProblem,
@@ -95,11 +95,9 @@ export function nodeSettingsOf(
   return { nodes: new Map(settings), problems };
 }
 
-const JOBS = ['stt', 'tts', 'llm'] as const;
-
 function withFallbacks(merged: ConfiguredSections, base: ConfiguredSections): ConfiguredSections {
   const kept: ConfiguredSections = { ...merged };
-  for (const job of JOBS) {
+  for (const job of SPEECH_JOBS) {
     const [section, before] = [merged[job], base[job]];
     if (!section || !before?.fallbacks || section.fallbacks !== undefined) continue;
     kept[job] = { ...section, fallbacks: before.fallbacks };

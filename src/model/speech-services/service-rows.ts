@@ -9,7 +9,8 @@ import { llmServices } from './schemas/llm.ts';
 import { sttServices } from './schemas/stt.ts';
 import { ttsServices } from './schemas/tts.ts';
 
-export type SpeechJob = 'stt' | 'tts' | 'llm';
+export const SPEECH_JOBS = ['stt', 'tts', 'llm'] as const;
+export type SpeechJob = (typeof SPEECH_JOBS)[number];
 export type ServiceRows<Settings = unknown> = Readonly<Record<string, z.ZodType<Settings>>>;
 
 const ROWS: Readonly<Record<SpeechJob, ServiceRows>> = {

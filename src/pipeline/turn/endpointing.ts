@@ -31,8 +31,8 @@ const DIGITS_MS = 1_500;
 
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
-/** The judge of a call. Computes when it is asked after a change: words change while the caller speaks, and the silence
- *  is needed in pauses only. */
+/** The turn judge that the gateway has by default. Computes the silence on its first reading after a change, since the
+ *  words change while the caller speaks and only pauses need the silence. */
 export class Endpointing implements TurnJudge {
   #said: CallerWords | undefined;
   #silenceNeededMs = Number.NaN;

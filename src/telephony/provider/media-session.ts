@@ -61,7 +61,9 @@ export interface MediaTraits {
   marks: boolean;
   /** Send-ahead: audio sent ahead of real time: target, maximum, what both grow by at most after stalls of this
    *  process, and the amount in one message (a whole number of 20 ms frames; the lead exceeds its target by up to
-   *  this much). A step of 20 ms is one frame per message, for providers that accept nothing else. */
+   *  this much). A step of 20 ms is one frame per message, for providers that accept nothing else. `stallMsMax` is 160
+   *  where the provider buffers: a full garbage collection with hundreds of conversations stops the process for as
+   *  long; RTP has 20, since its receiver's jitter buffer holds little more. */
   lead: { aimMs: number; maxMs: number; stallMsMax: number; stepMs: number };
 }
 

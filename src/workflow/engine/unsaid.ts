@@ -1,6 +1,5 @@
-// An answer of which the caller heard nothing, because the voice cannot say it: another script, symbols alone, or a voice
-// that fails. A fixed line takes its place; if the caller gets no audio of that
-// either, the agent hands the caller over or ends the call.
+// Answers without audio: the voice cannot speak the text (another script, symbols alone), or it fails. A fixed line takes
+// the answer's place; if that has no audio either, the agent hands the caller over or ends the call.
 
 import { takeFault } from './hand-over.ts';
 import { entryOf } from './history.ts';

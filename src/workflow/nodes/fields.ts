@@ -107,7 +107,7 @@ export const withGlobalPrompt = z
   .default(true)
   .describe("Whether the global node's prompt stands above this one.");
 
-/** Of what a step is understood, spoken and thought with. */
+/** A language's tag, or a voice's name at its service. */
 const NAME_CHARACTERS_MAX = 200;
 
 export const serviceFields = {

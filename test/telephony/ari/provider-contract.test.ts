@@ -126,11 +126,11 @@ describe('a call that we place', () => {
 
   contract('foundAgain', async () => {
     const at = await table();
-    const { callId, phone } = await dialled(at);
+    const { phone } = await dialled(at);
     const { control } = at.provider;
     const wanted = { runId: '77', from: '', to: 'instant', since: new Date(0) };
-    const found = await control.findCalls(at.credentials, wanted, patient);
-    if (found !== undefined) expect(found.map((each) => each.callId)).toContain(callId);
+    // A PBX lists its current channels only, and not by their numbers.
+    expect(await control.findCalls(at.credentials, wanted, patient)).toBeUndefined();
     phone.hangUp();
   });
 });
@@ -229,8 +229,9 @@ describe('numbers', () => {
   contract('owned', async () => {
     const at = await table();
     const { control } = at.provider;
-    expect(await control.ownsNumber(at.credentials, '8000', patient)).not.toBe(false);
-    expect(await control.ownsNumber(at.credentials, '9999', patient)).not.toBe(true);
+    // Only the dialplan knows its numbers.
+    expect(await control.ownsNumber(at.credentials, '8000', patient)).toBeUndefined();
+    expect(await control.ownsNumber(at.credentials, '9999', patient)).toBeUndefined();
   });
 
   contract('attached', async () => {

@@ -36,7 +36,7 @@ export interface ApplicationWatchOptions {
   rest: AriRequestTransport;
   clock: Clock;
   random: Random;
-  /** The connection has the application, or this cannot be told: the next requests say why. */
+  /** This connection has the application, or nothing is known: then the next requests fail with the reason. */
   onOurs: () => void;
   /** Asterisk sends the application's events elsewhere, or nowhere. */
   onTaken: () => void;
@@ -96,7 +96,7 @@ export class ApplicationWatch {
     else this.#options.onTaken();
   }
 
-  /** Also true if it cannot be told. Never rejects. */
+  /** True as well if the requests fail, which proves nothing. Never rejects. */
   async #hasApplication(): Promise<boolean> {
     const { app, rest, clock, random } = this.#options;
     const name = `patchbay-probe-${random.bytes(NAME_BYTES).toString('hex')}`;
