@@ -24,11 +24,9 @@ it.each(['twilio', 'plivo'])(
       { timeout: 100_000 },
     );
     const memory = JSON.parse(stdout) as FrameMemory; // The program's one line.
-    expect(memory.framesIn).toBe(20 * 28 * 100);
+    expect(memory.framesIn).toBe(60 * 28 * 100);
     expect(memory.framesOut).toBeGreaterThanOrEqual(memory.framesIn);
-    expect(memory.inBytes).toBeGreaterThan(-FRAME_BYTES_MAX);
     expect(memory.inBytes).toBeLessThan(FRAME_BYTES_MAX);
-    expect(memory.outBytes).toBeGreaterThan(-FRAME_BYTES_MAX);
     expect(memory.outBytes).toBeLessThan(FRAME_BYTES_MAX);
   },
   120_000,
