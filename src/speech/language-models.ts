@@ -2,7 +2,7 @@
 // recogniser and no voice.
 
 import type { LlmSettings } from '../model/speech-services/speech-settings.ts';
-import { createFallback } from './llm/fallback.ts';
+import { FallbackModel } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { openModel } from './llm/registry.ts';
 import { ServiceCache } from './service/service-cache.ts';
@@ -52,7 +52,7 @@ export class LanguageModels {
       return { model, circuit };
     });
     const { clock, log } = this.#means;
-    return createFallback({ services, clock, log, onPermanentFault });
+    return new FallbackModel({ services, clock, log, onPermanentFault });
   }
 
   async close(): Promise<void> {

@@ -15,8 +15,10 @@ export interface LlmFallbackService {
 }
 
 export interface FallbackOptions {
-  /** At least one, best first; shared with other calls. */
+  /** At least one, best first. */
   services: readonly LlmFallbackService[];
+  /** Whether `close` closes the models. Default: false, they are shared with other calls. */
+  ownsModels?: boolean | undefined;
   clock: Clock;
   log: Log;
   /** A permanent fault, once for each service: the owner of the call must change something. */
@@ -28,44 +30,78 @@ const RETRY_DELAY_MS = 150;
 /** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
 
-/** One for each call. `close` does not close the models. */
-export function createFallback(options: FallbackOptions): LanguageModel {
-  const { services, clock, log, onPermanentFault } = options;
-  const first = services[0]?.model;
-  if (first === undefined) throw new TypeError('a fallback needs a model');
+/** One for each call. */
+export class FallbackModel implements LanguageModel {
+  readonly name: string;
+  readonly model: string;
+  readonly #options: FallbackOptions;
   /** Those that failed in this call. */
-  const failed = new Set<LlmFallbackService>();
-  const reported = new Set<LlmFallbackService>();
+  readonly #failed = new Set<LlmFallbackService>();
+  readonly #reported = new Set<LlmFallbackService>();
+
+  constructor(options: FallbackOptions) {
+    const first = options.services[0]?.model;
+    if (first === undefined) throw new TypeError('a fallback needs a model');
+    this.name = first.name;
+    this.model = first.model;
+    this.#options = options;
+  }
+
+  async respond(
+    request: LlmRequest,
+    listener: LlmListener,
+    signal: AbortSignal,
+  ): Promise<LlmResponse> {
+    signal.throwIfAborted();
+    const { clock } = this.#options;
+    const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
+    let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
+    for (const service of this.#line()) {
+      const outcome = await this.#attemptTwice(service, job);
+      if (!(outcome instanceof GatewayError)) {
+        service.circuit.succeeded();
+        const { name, model } = service.model;
+        return { ...outcome, answeredBy: { service: name, model } };
+      }
+      failure = outcome;
+      this.#fail(service, outcome);
+      if (clock.monotonicMs() >= job.untilMs) break;
+    }
+    throw failure;
+  }
+
+  prepare(): void {
+    for (const { model } of this.#options.services) model.prepare();
+  }
+
+  async close(): Promise<void> {
+    const { services, ownsModels } = this.#options;
+    if (ownsModels === true) await Promise.all(services.map(({ model }) => model.close()));
+  }
 
   /** In the order in which they are tried. A circuit is asked when its turn comes: it may admit one request only. */
-  function* line(): Generator<LlmFallbackService> {
+  *#line(): Generator<LlmFallbackService> {
+    const { services } = this.#options;
     const tried = new Set<LlmFallbackService>();
     for (const service of services) {
-      if (failed.has(service) || !service.circuit.admit()) continue;
+      if (this.#failed.has(service) || !service.circuit.admit()) continue;
       tried.add(service);
       yield service;
     }
     for (const service of services) if (!tried.has(service)) yield service;
   }
 
-  function fail(service: LlmFallbackService, error: GatewayError): void {
-    const { model, circuit } = service;
-    failed.add(service);
-    const facts = { service: model.name, model: model.model, code: error.code };
-    log.warn(facts, 'language model failed, the next one is used');
-    const fault = faultOf(model, error);
-    if (fault === undefined) return;
-    circuit.failed(fault);
-    if (!fault.isPermanent || reported.has(service)) return;
-    reported.add(service);
-    onPermanentFault?.(fault);
+  async #attemptTwice(service: LlmFallbackService, job: Job): Promise<LlmResponse | GatewayError> {
+    const { clock } = this.#options;
+    const outcome = await this.#attempt(service, job);
+    if (!(outcome instanceof GatewayError) || !worthRepeating(outcome)) return outcome;
+    if (clock.monotonicMs() >= job.untilMs) return outcome;
+    await pause(clock, Math.max(RETRY_DELAY_MS, askedMs(outcome)), job.signal);
+    return this.#attempt(service, job);
   }
 
   /** An answer, or the error after which another model is tried. Throws an error that ends the request. */
-  async function attempt(
-    service: LlmFallbackService,
-    job: Job,
-  ): Promise<LlmResponse | GatewayError> {
+  async #attempt(service: LlmFallbackService, job: Job): Promise<LlmResponse | GatewayError> {
     let spoke = false;
     const listener: LlmListener = {
       onText(delta) {
@@ -79,49 +115,26 @@ export function createFallback(options: FallbackOptions): LanguageModel {
       if (job.signal.aborted || !(error instanceof GatewayError)) throw error;
       if (spoke) {
         // The rest of the answer is asked of another model.
-        fail(service, error);
+        this.#fail(service, error);
         throw error;
       }
       return error;
     }
   }
 
-  async function attemptTwice(
-    service: LlmFallbackService,
-    job: Job,
-  ): Promise<LlmResponse | GatewayError> {
-    const outcome = await attempt(service, job);
-    if (!(outcome instanceof GatewayError) || !worthRepeating(outcome)) return outcome;
-    if (clock.monotonicMs() >= job.untilMs) return outcome;
-    await pause(clock, Math.max(RETRY_DELAY_MS, askedMs(outcome)), job.signal);
-    return attempt(service, job);
+  #fail(service: LlmFallbackService, error: GatewayError): void {
+    const { log, onPermanentFault } = this.#options;
+    const { model, circuit } = service;
+    this.#failed.add(service);
+    const facts = { service: model.name, model: model.model, code: error.code };
+    log.warn(facts, 'language model failed, the next one is used');
+    const fault = faultOf(model, error);
+    if (fault === undefined) return;
+    circuit.failed(fault);
+    if (!fault.isPermanent || this.#reported.has(service)) return;
+    this.#reported.add(service);
+    onPermanentFault?.(fault);
   }
-
-  return {
-    name: first.name,
-    model: first.model,
-    async respond(request, listener, signal) {
-      signal.throwIfAborted();
-      const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
-      let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
-      for (const service of line()) {
-        const outcome = await attemptTwice(service, job);
-        if (!(outcome instanceof GatewayError)) {
-          service.circuit.succeeded();
-          const { name, model } = service.model;
-          return { ...outcome, answeredBy: { service: name, model } };
-        }
-        failure = outcome;
-        fail(service, outcome);
-        if (clock.monotonicMs() >= job.untilMs) break;
-      }
-      throw failure;
-    },
-    prepare() {
-      for (const { model } of services) model.prepare();
-    },
-    close: () => Promise.resolve(),
-  };
 }
 
 interface Job {

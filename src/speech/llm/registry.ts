@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ModelMeans } from './client/model-client.ts';
-import { createFallback } from './fallback.ts';
+import { FallbackModel } from './fallback.ts';
 import { createGemini } from './gemini/gemini.ts';
 import type { LanguageModel } from './llm.ts';
 import { createOpenAi, type OpenAiOptions } from './openai/openai.ts';
@@ -36,12 +36,7 @@ export function openLanguageModel(
     model: openModel(each, index + 1 < settings.length, means),
     circuit: new CircuitBreaker({ clock, service: each.provider }),
   }));
-  return {
-    ...createFallback({ services, clock, log }),
-    close: async () => {
-      await Promise.all(services.map(({ model }) => model.close()));
-    },
-  };
+  return new FallbackModel({ services, ownsModels: true, clock, log });
 }
 
 /** One model. `hasNext`: another one answers if it fails. Throws OUTSIDE_FORBIDDEN. */

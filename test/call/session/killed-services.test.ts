@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import { createFallback } from '../../../src/speech/llm/fallback.ts';
+import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import type { LlmRequest } from '../../../src/speech/llm/llm.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
@@ -178,7 +178,7 @@ function speechOf(kill: Kill, clock: FakeClock, times: AnswerTimes): SpeechPlan 
     },
   });
   const models = [first, faultyModel({ clock, name: 'second', scriptOf: repeats })];
-  const llm = createFallback({
+  const llm = new FallbackModel({
     services: models.map((model) => ({ model, circuit: entry(model).circuit })),
     ...{ clock, log },
   });

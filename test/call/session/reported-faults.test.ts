@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { BACKCHANNELS, STOPS, WAITS } from '../../../src/model/control-phrase-lists.ts';
-import { createFallback } from '../../../src/speech/llm/fallback.ts';
+import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { faultyModel, type Script } from '../../fakes/call/faulty-model.ts';
@@ -272,7 +272,7 @@ describe('silence after a telephone number, or after an empty answer of the mode
       const model = faultyModel({ clock, name: `rank ${rank}`, scriptOf });
       return { model, circuit: new CircuitBreaker({ clock, service: `rank ${rank}` }) };
     });
-    harness.speech.llm = createFallback({ services, clock, log });
+    harness.speech.llm = new FallbackModel({ services, clock, log });
     await harness.prepare(chat);
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);

@@ -2,7 +2,7 @@
 // what is no speech. After each turn of the caller, the time without any sound until the agent has said its last word.
 
 import { describe, expect, it, vi } from 'vitest';
-import { createFallback } from '../../../src/speech/llm/fallback.ts';
+import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import type { LlmRequest } from '../../../src/speech/llm/llm.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
@@ -161,7 +161,7 @@ async function prepare(harness: CallHarness, settings = {}): Promise<SeparateStt
       const services = lineOf(args[0], models).map((model) => {
         return { model, circuit: new CircuitBreaker({ clock, service: model.name }) };
       });
-      return createFallback({ services, clock, log }).respond(...args);
+      return new FallbackModel({ services, clock, log }).respond(...args);
     },
   };
   const voice = new LateVoice(clock);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
-import { createFallback } from '../../../src/speech/llm/fallback.ts';
+import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
@@ -62,7 +62,7 @@ function run(...scripts: string[][]) {
   const permanent: string[] = [];
   const onPermanentFault = ({ service, kind }: ServiceFault) =>
     permanent.push(`${service} ${kind}`);
-  const open = () => createFallback({ services, clock, log, onPermanentFault });
+  const open = () => new FallbackModel({ services, clock, log, onPermanentFault });
   let model = open();
   let heard = '';
   const listener = {

@@ -55,100 +55,109 @@ export function readAnthropicError(value: unknown): ErrorFacts | undefined {
 
 type Block = z.infer<typeof block>;
 
-export function createAnthropicAnswer(
-  form: { service: string; model: string },
-  request: LlmRequest,
-): AnswerReader {
-  const draft = new AnswerDraft(request);
-  const blocks = new Map<number, { given: Block; call?: ToolCallDraft }>();
-  let usage: LlmUsage = NO_USAGE;
-  let stopReason: string | undefined;
-  let begun = false;
-  let complete = false;
+export class AnthropicAnswer implements AnswerReader {
+  #begun = false;
+  #complete = false;
+  #stopReason: string | undefined;
+  #usage: LlmUsage = NO_USAGE;
+  readonly #form: { service: string; model: string };
+  readonly #draft: AnswerDraft;
+  readonly #blocks = new Map<number, { given: Block; call?: ToolCallDraft }>();
 
-  function start(index: number, given: Block): string | undefined {
-    if (blocks.size >= BLOCKS_MAX) throw new GatewayError('LLM_MALFORMED', { BLOCKS_MAX });
-    blocks.set(index, { given });
-    if (given.type === 'text') return said(given['text']);
-    if (given.type !== 'tool_use') return undefined;
-    const call = draft.addCall({ id: text(given['id']), name: text(given['name']), arguments: '' });
-    blocks.set(index, { given, call });
-    return '';
+  constructor(form: { service: string; model: string }, request: LlmRequest) {
+    this.#form = form;
+    this.#draft = new AnswerDraft(request);
   }
 
-  function said(words: unknown): string | undefined {
-    const speakable = text(words) === '' ? '' : draft.say(text(words));
-    return speakable === '' ? undefined : speakable;
+  get begun(): boolean {
+    return this.#begun;
   }
 
-  function extend(index: number, delta: Block): string | undefined {
-    const current = blocks.get(index);
-    if (current === undefined) throw new GatewayError('LLM_MALFORMED', { index });
-    const { given, call } = current;
-    if (delta.type === 'text_delta') return said(delta['text']);
-    if (delta.type === 'input_json_delta') {
-      if (call === undefined) throw new GatewayError('LLM_MALFORMED', { index });
-      draft.addArguments(call, text(delta['partial_json']));
+  get finished(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  add(value: unknown): string | undefined {
+    if (!isObject(value)) throw new GatewayError('LLM_MALFORMED', {});
+    // The service adds events without notice.
+    if (!kinds.has(text(value['type']))) return undefined;
+    const parsed = event.safeParse(value);
+    if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
+    return this.#take(parsed.data);
+  }
+
+  flush(): string {
+    return this.#draft.flush();
+  }
+
+  result(newId: () => string): ReturnType<AnswerReader['result']> {
+    const all = [...this.#blocks.values()];
+    for (const { given, call } of all) {
+      if (call?.arguments === '' && isObject(given['input'])) call.arguments = given['input'];
     }
-    if (delta.type === 'thinking_delta') append(given, 'thinking', delta['thinking']);
-    if (delta.type === 'signature_delta') append(given, 'signature', delta['signature']);
-    return undefined;
+    const thinking = all.map(({ given }) => given).filter(isThinking);
+    const { service, model } = this.#form;
+    const vendor = { service, family: modelFamily(model), data: thinking };
+    const ending = {
+      finish: finishReason(this.#stopReason),
+      reason: this.#stopReason ?? 'none',
+      ...(thinking.length > 0 && { vendor }),
+    };
+    return { ...this.#draft.result(ending, newId), usage: this.#usage };
   }
 
-  function take(given: Event): string | undefined {
-    complete ||= given.type === 'message_stop';
+  #take(given: Event): string | undefined {
+    this.#complete ||= given.type === 'message_stop';
     switch (given.type) {
       case 'message_start':
-        usage = usageOf(given.message.usage, usage);
+        this.#usage = usageOf(given.message.usage, this.#usage);
         return undefined;
       case 'content_block_start':
-        begun = true;
-        return start(given.index, given.content_block);
+        this.#begun = true;
+        return this.#start(given.index, given.content_block);
       case 'content_block_delta':
-        return extend(given.index, given.delta);
+        return this.#extend(given.index, given.delta);
       case 'message_delta':
-        stopReason = given.delta.stop_reason ?? stopReason;
-        usage = usageOf(given.usage, usage);
+        this.#stopReason = given.delta.stop_reason ?? this.#stopReason;
+        this.#usage = usageOf(given.usage, this.#usage);
         return undefined;
       default:
         return undefined;
     }
   }
 
-  return {
-    get begun() {
-      return begun;
-    },
-    get finished() {
-      return stopReason !== undefined;
-    },
-    get complete() {
-      return complete;
-    },
-    add(value) {
-      if (!isObject(value)) throw new GatewayError('LLM_MALFORMED', {});
-      // The service adds events without notice.
-      if (!kinds.has(text(value['type']))) return undefined;
-      const parsed = event.safeParse(value);
-      if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
-      return take(parsed.data);
-    },
-    flush: () => draft.flush(),
-    result(newId) {
-      const all = [...blocks.values()];
-      for (const { given, call } of all) {
-        if (call?.arguments === '' && isObject(given['input'])) call.arguments = given['input'];
-      }
-      const thinking = all.map(({ given }) => given).filter(isThinking);
-      const vendor = { service: form.service, family: modelFamily(form.model), data: thinking };
-      const ending = {
-        finish: finishReason(stopReason),
-        reason: stopReason ?? 'none',
-        ...(thinking.length > 0 && { vendor }),
-      };
-      return { ...draft.result(ending, newId), usage };
-    },
-  };
+  #start(index: number, given: Block): string | undefined {
+    if (this.#blocks.size >= BLOCKS_MAX) throw new GatewayError('LLM_MALFORMED', { BLOCKS_MAX });
+    this.#blocks.set(index, { given });
+    if (given.type === 'text') return this.#say(given['text']);
+    if (given.type !== 'tool_use') return undefined;
+    const begun = { id: text(given['id']), name: text(given['name']), arguments: '' };
+    this.#blocks.set(index, { given, call: this.#draft.addCall(begun) });
+    return '';
+  }
+
+  #extend(index: number, delta: Block): string | undefined {
+    const current = this.#blocks.get(index);
+    if (current === undefined) throw new GatewayError('LLM_MALFORMED', { index });
+    const { given, call } = current;
+    if (delta.type === 'text_delta') return this.#say(delta['text']);
+    if (delta.type === 'input_json_delta') {
+      if (call === undefined) throw new GatewayError('LLM_MALFORMED', { index });
+      this.#draft.addArguments(call, text(delta['partial_json']));
+    }
+    if (delta.type === 'thinking_delta') append(given, 'thinking', delta['thinking']);
+    if (delta.type === 'signature_delta') append(given, 'signature', delta['signature']);
+    return undefined;
+  }
+
+  #say(words: unknown): string | undefined {
+    const speakable = text(words) === '' ? '' : this.#draft.say(text(words));
+    return speakable === '' ? undefined : speakable;
+  }
 }
 
 /** The counts are totals: the last one of each is right. */

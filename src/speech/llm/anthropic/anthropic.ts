@@ -1,9 +1,9 @@
 // Language models of Anthropic, through the Messages interface.
 
 import type { OptionalField } from '../client/dialect.ts';
-import { createModelClient, type ModelMeans } from '../client/model-client.ts';
+import { ModelClient, type ModelMeans } from '../client/model-client.ts';
 import type { LanguageModel } from '../llm.ts';
-import { createAnthropicAnswer, readAnthropicError } from './anthropic-answer.ts';
+import { AnthropicAnswer, readAnthropicError } from './anthropic-answer.ts';
 import { requestBody } from './anthropic-request.ts';
 
 export interface AnthropicOptions extends ModelMeans {
@@ -24,7 +24,7 @@ const OPTIONAL_FIELDS: readonly OptionalField[] = [
 export function createAnthropic(options: AnthropicOptions): LanguageModel {
   const { model, apiKey, extra = {} } = options;
   const form = { service: 'anthropic', model, extra };
-  return createModelClient({
+  return new ModelClient({
     ...options,
     service: form.service,
     protocol: {
@@ -34,7 +34,7 @@ export function createAnthropic(options: AnthropicOptions): LanguageModel {
         ...(apiKey !== undefined && { 'x-api-key': apiKey }),
       },
       body: (request, dialect) => requestBody(form, request, dialect),
-      createAnswer: (request) => createAnthropicAnswer(form, request),
+      createAnswer: (request) => new AnthropicAnswer(form, request),
       readError: readAnthropicError,
       dialect: { optional: OPTIONAL_FIELDS },
       warmUp: { method: 'GET', path: 'models?limit=1' },

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
-import { createUnspokenFilter } from './unspoken-text.ts';
+import { UnspokenFilter } from './unspoken-text.ts';
 
 /** Longest text of one answer, with what is not spoken: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;
@@ -34,12 +34,12 @@ export interface Ending {
 
 export class AnswerDraft {
   readonly calls: ToolCallDraft[] = [];
-  readonly #filter: ReturnType<typeof createUnspokenFilter>;
+  readonly #filter: UnspokenFilter;
   #text = '';
   #received = 0;
 
   constructor({ json }: Pick<LlmRequest, 'json'>) {
-    this.#filter = createUnspokenFilter(json ? 'json' : 'speech');
+    this.#filter = new UnspokenFilter(json ? 'json' : 'speech');
   }
 
   /** Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */

@@ -11,10 +11,14 @@ import { parseJson } from '../../../std/json.ts';
 import { faultKindOfError, ServiceFault } from '../../service/service-fault.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from '../llm.ts';
 import { readAnswer } from './answer-stream.ts';
-import { openConnection } from './connection.ts';
-import { adaptDialect, dialectOf } from './dialect.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { adaptDialect, type Dialect, dialectOf } from './dialect.ts';
 import type { ModelProtocol } from './protocol.ts';
-import { type ResponseTimeout, startResponseTimeout } from './response-timeout.ts';
+import {
+  type ResponseTimeout,
+  type ResponseTimeouts,
+  startResponseTimeout,
+} from './response-timeout.ts';
 import { serviceFault } from './service-error.ts';
 
 /** What every client of a language model is given. */
@@ -42,50 +46,66 @@ const ERROR_BYTES_MAX = 65_536;
 /** A field with two names and each optional field may be refused once. */
 const ADAPTATIONS_MAX = 4;
 
-export function createModelClient(options: ModelClientOptions): LanguageModel {
-  const { clock, log, model, service, apiKey, protocol } = options;
-  const connection = openConnection(options);
-  const limits = {
-    firstTokenMsMax: options.firstTokenMsMax ?? 8_000,
-    betweenTokensMsMax: options.betweenTokensMsMax ?? 5_000,
-    totalMsMax: options.totalMsMax ?? 60_000,
-  };
-  const dialect = dialectOf(options.baseUrl, model, apiKey);
-  const context = { service, apiKey };
-  let calls = 0;
+export class ModelClient implements LanguageModel {
+  readonly name: string;
+  readonly model: string;
+  readonly #options: ModelClientOptions;
+  readonly #connection: Connection;
+  readonly #limits: ResponseTimeouts;
+  readonly #dialect: Dialect;
+  #calls = 0;
 
-  /** A fault, unless the request may succeed in another form, which is then stored in the dialect. */
-  async function refusal(
-    response: Dispatcher.ResponseData,
-    attempt: number,
-  ): Promise<ServiceFault | undefined> {
-    const text = await readText(response.body, ERROR_BYTES_MAX);
-    const error = protocol.readError(parseJson(text)) ?? {};
-    const { statusCode: status } = response;
-    const after = response.headers['retry-after'];
-    const retryAfter = Array.isArray(after) ? after[0] : after;
-    const fault = serviceFault(context, error, { status, retryAfter, now: clock.now() });
-    log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
-    const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);
-    const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
-    return mayAdapt && adaptDialect(dialect, said, protocol.dialect) ? undefined : fault;
+  constructor(options: ModelClientOptions) {
+    const { service, model, baseUrl, apiKey } = options;
+    this.name = service;
+    this.model = model;
+    this.#options = options;
+    this.#connection = openConnection(options);
+    this.#limits = {
+      firstTokenMsMax: options.firstTokenMsMax ?? 8_000,
+      betweenTokensMsMax: options.betweenTokensMsMax ?? 5_000,
+      totalMsMax: options.totalMsMax ?? 60_000,
+    };
+    this.#dialect = dialectOf(baseUrl, model, apiKey);
   }
 
-  async function open(request: LlmRequest, watch: ResponseTimeout): Promise<Readable> {
-    for (let attempt = 0; ; attempt++) {
-      const body = protocol.body(request, dialect);
-      const response = await connection.post(JSON.stringify(body), watch.signal);
-      if (response.statusCode < 300) return response.body;
-      const fault = await refusal(response, attempt);
-      if (fault !== undefined) throw fault;
+  async respond(
+    request: LlmRequest,
+    listener: LlmListener,
+    signal: AbortSignal,
+  ): Promise<LlmResponse> {
+    signal.throwIfAborted();
+    const { clock, service } = this.#options;
+    const startedAt = clock.monotonicMs();
+    const watch = startResponseTimeout(clock, this.#limits, signal);
+    try {
+      const given = await this.#answer(request, listener, watch);
+      countAnswer(service, given);
+      return given;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = classified(watch.expired ?? error, service);
+      countFailure(service, failure, clock.monotonicMs() - startedAt);
+      throw failure;
+    } finally {
+      watch.stop();
     }
   }
 
-  async function answer(
+  prepare(): void {
+    this.#connection.prepare();
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #answer(
     request: LlmRequest,
     listener: LlmListener,
     watch: ResponseTimeout,
   ): Promise<LlmResponse> {
+    const { clock, protocol, service, apiKey } = this.#options;
     const startedAt = clock.monotonicMs();
     const reader = protocol.createAnswer(request);
     let firstTokenMs: number | undefined;
@@ -93,39 +113,48 @@ export function createModelClient(options: ModelClientOptions): LanguageModel {
       firstTokenMs ??= clock.monotonicMs() - startedAt;
       if (speakable !== '' && !watch.signal.aborted) listener.onText(speakable);
     };
-    const body = await open(request, watch);
+    const body = await this.#open(request, watch);
+    const context = { service, apiKey };
     await readAnswer(body, { answer: reader, protocol, context, watch, clock, onText });
     watch.signal.throwIfAborted();
     const rest = reader.flush();
     if (rest !== '') onText(rest);
-    const result = reader.result(() => `call_${++calls}`);
+    const result = reader.result(() => {
+      this.#calls += 1;
+      return `call_${this.#calls}`;
+    });
     const totalMs = clock.monotonicMs() - startedAt;
     return { ...result, firstTokenMs: firstTokenMs ?? totalMs, totalMs };
   }
 
-  return {
-    name: service,
-    model,
-    async respond(request, listener, signal) {
-      signal.throwIfAborted();
-      const startedAt = clock.monotonicMs();
-      const watch = startResponseTimeout(clock, limits, signal);
-      try {
-        const given = await answer(request, listener, watch);
-        countAnswer(service, given);
-        return given;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        const failure = classified(watch.expired ?? error, service);
-        countFailure(service, failure, clock.monotonicMs() - startedAt);
-        throw failure;
-      } finally {
-        watch.stop();
-      }
-    },
-    prepare: connection.prepare,
-    close: connection.close,
-  };
+  async #open(request: LlmRequest, watch: ResponseTimeout): Promise<Readable> {
+    for (let attempt = 0; ; attempt++) {
+      const body = this.#options.protocol.body(request, this.#dialect);
+      const response = await this.#connection.post(JSON.stringify(body), watch.signal);
+      if (response.statusCode < 300) return response.body;
+      const fault = await this.#refusal(response, attempt);
+      if (fault !== undefined) throw fault;
+    }
+  }
+
+  /** A fault, unless the request may succeed in another form, which is then stored in the dialect. */
+  async #refusal(
+    response: Dispatcher.ResponseData,
+    attempt: number,
+  ): Promise<ServiceFault | undefined> {
+    const { clock, log, model, service, apiKey, protocol } = this.#options;
+    const text = await readText(response.body, ERROR_BYTES_MAX);
+    const error = protocol.readError(parseJson(text)) ?? {};
+    const { statusCode: status } = response;
+    const after = response.headers['retry-after'];
+    const retryAfter = Array.isArray(after) ? after[0] : after;
+    const context = { service, apiKey };
+    const fault = serviceFault(context, error, { status, retryAfter, now: clock.now() });
+    log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
+    const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);
+    const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
+    return mayAdapt && adaptDialect(this.#dialect, said, protocol.dialect) ? undefined : fault;
+  }
 }
 
 async function readText(body: Readable, bytesMax: number): Promise<string> {

@@ -3,14 +3,6 @@
 // passes at once; a piece that may begin one is held until that is decided. The result does not depend on how the
 // text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
 
-export interface UnspokenFilter {
-  /** Returns the new part of the text that may be spoken. */
-  push(delta: string): string;
-  end(): string;
-  /** A tool call was found in the text. */
-  readonly leakedTool: boolean;
-}
-
 /** speech: everything that is no speech goes. json: only reasoning goes, since objects are the answer. */
 export type FilterMode = 'speech' | 'json';
 
@@ -66,93 +58,104 @@ interface Block {
   isTool: boolean;
 }
 
-export function createUnspokenFilter(mode: FilterMode = 'speech'): UnspokenFilter {
-  const trigger = mode === 'speech' ? /[<{[`]/ : /</;
-  let held = '';
-  let block: Block | undefined;
-  let json = createBracketCount();
-  let spoken = '';
-  let afterDrop = false;
-  let leakedTool = false;
+export class UnspokenFilter {
+  #leakedTool = false;
+  #held = '';
+  #block: Block | undefined;
+  #brackets = new BracketCount();
+  /** The last character that was spoken. */
+  #spoken = '';
+  #afterDrop = false;
+  readonly #mode: FilterMode;
+  readonly #trigger: RegExp;
 
-  /** White space around a dropped block is kept once, and not at the beginning. */
-  function say(text: string): string {
-    const lone = afterDrop && (spoken === '' || /\s$/.test(spoken));
-    const said = lone ? text.trimStart() : text;
-    if (said === '') return '';
-    afterDrop = false;
-    spoken = said.slice(-1);
-    return said;
+  constructor(mode: FilterMode = 'speech') {
+    this.#mode = mode;
+    this.#trigger = mode === 'speech' ? /[<{[`]/ : /</;
   }
 
-  function passTrigger(): string {
-    const text = held.slice(0, 1);
-    held = held.slice(1);
-    return say(text);
+  /** A tool call was found in the text. */
+  get leakedTool(): boolean {
+    return this.#leakedTool;
   }
 
-  function drop({ take, by, block: next }: Exclude<Finding, string>): string {
-    held = held.slice(take);
-    block = next;
-    json = createBracketCount();
-    leakedTool ||= next?.isTool ?? false;
-    const said = say(by);
-    afterDrop = true;
-    return said;
+  /** Returns the new part of the text that may be spoken. */
+  push(delta: string): string {
+    this.#held += delta;
+    return this.#drain(false);
   }
 
-  /** Whether the block has ended within the held text. */
-  function skipBlock(current: Block): boolean {
-    const { closing, closingChars } = current;
-    if (closing === 'json') {
-      const end = json.push(held);
-      held = end < 0 ? '' : held.slice(end);
-      return end >= 0;
-    }
-    const found = closing?.exec(held);
-    if (!found) {
-      held = closingChars < 2 ? '' : held.slice(-(closingChars - 1));
-      return false;
-    }
-    held = held.slice(found.index + found[0].length);
-    return true;
+  end(): string {
+    const out = this.#drain(true);
+    this.#held = '';
+    return out;
   }
 
-  /** Text up to the next trigger. */
-  function passText(): string {
-    const at = held.search(trigger);
-    const text = at < 0 ? held : held.slice(0, at);
-    held = held.slice(text.length);
-    return say(text);
-  }
-
-  function drain(ended: boolean): string {
+  #drain(ended: boolean): string {
     let out = '';
-    while (held !== '') {
-      if (block !== undefined && !skipBlock(block)) break;
-      block = undefined;
-      out += passText();
-      const finding = held === '' ? 'more' : find(held, mode, ended);
+    while (this.#held !== '') {
+      if (this.#block !== undefined && !this.#skipBlock(this.#block)) break;
+      this.#block = undefined;
+      out += this.#passText();
+      const finding = this.#held === '' ? 'more' : find(this.#held, this.#mode, ended);
       if (finding === 'more') break;
-      out += finding === 'text' ? passTrigger() : drop(finding);
+      out += finding === 'text' ? this.#passTrigger() : this.#drop(finding);
     }
     return out;
   }
 
-  return {
-    get leakedTool() {
-      return leakedTool;
-    },
-    push(delta) {
-      held += delta;
-      return drain(false);
-    },
-    end() {
-      const out = drain(true);
-      held = '';
-      return out;
-    },
-  };
+  /** Whether the block has ended within the held text. */
+  #skipBlock({ closing, closingChars }: Block): boolean {
+    const held = this.#held;
+    if (closing === 'json') {
+      const end = this.#brackets.push(held);
+      this.#held = end < 0 ? '' : held.slice(end);
+      return end >= 0;
+    }
+    const found = closing?.exec(held);
+    if (!found) {
+      this.#held = closingChars < 2 ? '' : held.slice(-(closingChars - 1));
+      return false;
+    }
+    this.#held = held.slice(found.index + found[0].length);
+    return true;
+  }
+
+  /** Text up to the next trigger. */
+  #passText(): string {
+    const at = this.#held.search(this.#trigger);
+    return this.#pass(at < 0 ? this.#held.length : at);
+  }
+
+  #passTrigger(): string {
+    return this.#pass(1);
+  }
+
+  #pass(characters: number): string {
+    const text = this.#held.slice(0, characters);
+    this.#held = this.#held.slice(characters);
+    return this.#say(text);
+  }
+
+  #drop({ take, by, block }: Exclude<Finding, string>): string {
+    this.#held = this.#held.slice(take);
+    this.#block = block;
+    this.#brackets = new BracketCount();
+    this.#leakedTool ||= block?.isTool ?? false;
+    const said = this.#say(by);
+    this.#afterDrop = true;
+    return said;
+  }
+
+  /** White space around a dropped block is kept once, and not at the beginning. */
+  #say(text: string): string {
+    const lone = this.#afterDrop && (this.#spoken === '' || /\s$/.test(this.#spoken));
+    const said = lone ? text.trimStart() : text;
+    if (said === '') return '';
+    this.#afterDrop = false;
+    this.#spoken = said.slice(-1);
+    return said;
+  }
 }
 
 function find(held: string, mode: FilterMode, ended: boolean): Finding {
@@ -254,40 +257,39 @@ function findObject(held: string, more: 'more' | 'text'): Finding {
   return 'text';
 }
 
-/** Finds the end of an object: the index behind its last bracket, -1 if it does not end in the text so far. */
-function createBracketCount(): { push(text: string): number } {
-  let depth = 0;
-  let quote = '';
-  let escaped = false;
+/** Finds the end of an object. */
+class BracketCount {
+  #depth = 0;
+  #quote = '';
+  #escaped = false;
   /** The first kind of quotes. An object in Python has both kinds; in JSON an apostrophe is text. */
-  let quotes = '';
+  #quotes = '';
 
-  function takeQuoted(char: string): void {
-    if (escaped) escaped = false;
-    else if (char === '\\') escaped = true;
-    else if (char === quote) quote = '';
+  /** The index behind the last bracket, -1 if the object does not end in the text so far. */
+  push(text: string): number {
+    for (let at = 0; at < text.length; at += 1) {
+      const char = text[at] ?? '';
+      if (this.#quote !== '') this.#takeQuoted(char);
+      else if (this.#take(char)) return at + 1;
+    }
+    return -1;
+  }
+
+  #takeQuoted(char: string): void {
+    if (this.#escaped) this.#escaped = false;
+    else if (char === '\\') this.#escaped = true;
+    else if (char === this.#quote) this.#quote = '';
   }
 
   /** Whether the last bracket is closed. */
-  function take(char: string): boolean {
-    if (char === '"' || (char === "'" && quotes !== '"')) {
-      quotes ||= char;
-      quote = char;
+  #take(char: string): boolean {
+    if (char === '"' || (char === "'" && this.#quotes !== '"')) {
+      this.#quotes ||= char;
+      this.#quote = char;
     }
-    if (char === '{' || char === '[') depth += 1;
+    if (char === '{' || char === '[') this.#depth += 1;
     if (char !== '}' && char !== ']') return false;
-    depth -= 1;
-    return depth <= 0;
+    this.#depth -= 1;
+    return this.#depth <= 0;
   }
-
-  return {
-    push(text) {
-      for (let at = 0; at < text.length; at += 1) {
-        const char = text[at] ?? '';
-        if (quote !== '') takeQuoted(char);
-        else if (take(char)) return at + 1;
-      }
-      return -1;
-    },
-  };
 }

@@ -1,7 +1,7 @@
 // Language models of Google, through the Gemini API with a key. Vertex is not built: it wants a service account.
 
 import type { OptionalField } from '../client/dialect.ts';
-import { createModelClient, type ModelMeans } from '../client/model-client.ts';
+import { ModelClient, type ModelMeans } from '../client/model-client.ts';
 import type { LanguageModel } from '../llm.ts';
 import { createGeminiAnswer, readGeminiError } from './gemini-answer.ts';
 import { requestBody } from './gemini-request.ts';
@@ -25,7 +25,7 @@ export function createGemini(options: GeminiOptions): LanguageModel {
   const { apiKey, extra = {} } = options;
   const model = options.model.replace(/^models\//, '');
   const form = { service: 'google', model, extra };
-  return createModelClient({
+  return new ModelClient({
     ...options,
     model,
     service: form.service,

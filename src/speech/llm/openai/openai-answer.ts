@@ -27,24 +27,64 @@ export interface AnswerForm {
 type Part = NonNullable<NonNullable<Chunk['choices']>[number]['delta']>;
 type Call = ToolCallDraft & { index: number | undefined };
 
-export function createOpenAiAnswer(form: AnswerForm, request: LlmRequest): AnswerReader {
-  const draft = new AnswerDraft(request);
-  const calls: Call[] = [];
-  const details: Record<string, unknown>[] = [];
-  const usage = { ...NO_USAGE };
-  let reasoning = '';
-  let finish: string | undefined;
-  let refused = false;
-  let begun = false;
+export class OpenAiAnswer implements AnswerReader {
+  /** No chunk says it; the stream ends. */
+  readonly complete = false;
+  #begun = false;
+  #refused = false;
+  #finish: string | undefined;
+  #reasoning = '';
+  readonly #usage = { ...NO_USAGE };
+  readonly #form: AnswerForm;
+  readonly #draft: AnswerDraft;
+  readonly #calls: Call[] = [];
+  readonly #details: Record<string, unknown>[] = [];
 
-  const vendor = (data: Record<string, unknown>): VendorPart => {
-    return { service: form.service, family: modelFamily(form.model), data };
-  };
+  constructor(form: AnswerForm, request: LlmRequest) {
+    this.#form = form;
+    this.#draft = new AnswerDraft(request);
+  }
 
-  function takeUsage(chunk: Chunk): void {
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  get finished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  add(value: unknown): string | undefined {
+    const parsed = chunkSchema.safeParse(value);
+    if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
+    this.#takeUsage(parsed.data);
+    const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0);
+    if (choice === undefined) return undefined;
+    this.#begun = true;
+    this.#finish = choice.finish_reason ?? this.#finish;
+    if (this.#finish === 'error')
+      throw new GatewayError('LLM_FAILED', { reason: 'finish_reason error' });
+    const part = choice.delta ?? choice.message;
+    return part === null || part === undefined ? undefined : this.#takePart(part);
+  }
+
+  flush(): string {
+    return this.#draft.flush();
+  }
+
+  result(newId: () => string): ReturnType<AnswerReader['result']> {
+    const ending = {
+      finish: this.#refused ? ('refusal' as const) : finishReason(this.#finish),
+      reason: this.#refused ? 'refusal' : (this.#finish ?? 'none'),
+      vendor: this.#messageVendor(),
+    };
+    return { ...this.#draft.result(ending, newId), usage: this.#usage };
+  }
+
+  #takeUsage(chunk: Chunk): void {
     const given = chunk.usage ?? chunk.x_groq?.usage;
     if (given === null || given === undefined) return;
     const { prompt_tokens_details: prompt, completion_tokens_details: completion } = given;
+    const usage = this.#usage;
     const cached = prompt?.cached_tokens ?? given.prompt_cache_hit_tokens;
     usage.promptTokens = given.prompt_tokens ?? usage.promptTokens;
     usage.completionTokens = given.completion_tokens ?? usage.completionTokens;
@@ -53,69 +93,46 @@ export function createOpenAiAnswer(form: AnswerForm, request: LlmRequest): Answe
     usage.reasoningTokens = completion?.reasoning_tokens ?? usage.reasoningTokens;
   }
 
-  function takeCall(delta: ToolCallDelta): void {
-    let call = findCall(calls, delta);
+  #takePart(part: Part): string | undefined {
+    if (part.refusal) this.#refused = true;
+    const reasoning = this.#reasoning + (part.reasoning_content ?? '');
+    this.#reasoning = reasoning.slice(0, REASONING_CHARS_MAX);
+    for (const detail of part.reasoning_details ?? []) addDetail(this.#details, detail);
+    const given = part.tool_calls ?? [];
+    for (const call of given) this.#takeCall(call);
+    const speakable = part.content === '' ? '' : this.#draft.say(part.content);
+    return speakable !== '' || given.length > 0 ? speakable : undefined;
+  }
+
+  #takeCall(delta: ToolCallDelta): void {
+    let call = findCall(this.#calls, delta);
     if (call === undefined) {
       call = { index: delta.index ?? undefined, id: '', name: '', arguments: '' };
-      draft.addCall(call);
-      calls.push(call);
+      this.#draft.addCall(call);
+      this.#calls.push(call);
     }
     call.id ||= delta.id ?? '';
     call.name ||= delta.function?.name ?? '';
     const given = delta.function?.arguments ?? '';
-    draft.addArguments(call, typeof given === 'string' ? given : JSON.stringify(given));
-    if (isObject(delta.extra_content)) call.vendor = vendor({ extra_content: delta.extra_content });
+    this.#draft.addArguments(call, typeof given === 'string' ? given : JSON.stringify(given));
+    const { extra_content } = delta;
+    if (isObject(extra_content)) call.vendor = this.#vendor({ extra_content });
   }
 
-  function takePart(part: Part): string | undefined {
-    if (part.refusal) refused = true;
-    reasoning = (reasoning + (part.reasoning_content ?? '')).slice(0, REASONING_CHARS_MAX);
-    for (const detail of part.reasoning_details ?? []) addDetail(details, detail);
-    const given = part.tool_calls ?? [];
-    for (const call of given) takeCall(call);
-    const speakable = part.content === '' ? '' : draft.say(part.content);
-    return speakable !== '' || given.length > 0 ? speakable : undefined;
-  }
-
-  function messageVendor(): VendorPart | undefined {
+  #messageVendor(): VendorPart | undefined {
+    const details = this.#details;
+    const returns = this.#form.returnsReasoning && this.#reasoning !== '';
     const data = {
       ...(details.length > 0 && { reasoning_details: details }),
-      ...(form.returnsReasoning && reasoning !== '' && { reasoning_content: reasoning }),
+      ...(returns && { reasoning_content: this.#reasoning }),
     };
-    return Object.keys(data).length === 0 ? undefined : vendor(data);
+    return Object.keys(data).length === 0 ? undefined : this.#vendor(data);
   }
 
-  return {
-    get begun() {
-      return begun;
-    },
-    get finished() {
-      return finish !== undefined;
-    },
-    complete: false,
-    add(value) {
-      const parsed = chunkSchema.safeParse(value);
-      if (!parsed.success) throw new GatewayError('LLM_MALFORMED', {}, parsed.error);
-      takeUsage(parsed.data);
-      const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0);
-      if (choice === undefined) return undefined;
-      begun = true;
-      finish = choice.finish_reason ?? finish;
-      if (finish === 'error')
-        throw new GatewayError('LLM_FAILED', { reason: 'finish_reason error' });
-      const part = choice.delta ?? choice.message;
-      return part === null || part === undefined ? undefined : takePart(part);
-    },
-    flush: () => draft.flush(),
-    result(newId) {
-      const ending = {
-        finish: refused ? ('refusal' as const) : finishReason(finish),
-        reason: refused ? 'refusal' : (finish ?? 'none'),
-        vendor: messageVendor(),
-      };
-      return { ...draft.result(ending, newId), usage };
-    },
-  };
+  #vendor(data: Record<string, unknown>): VendorPart {
+    const { service, model } = this.#form;
+    return { service, family: modelFamily(model), data };
+  }
 }
 
 /** The call that `delta` continues: by index, but a new id under a known index is a new call, and so is a name

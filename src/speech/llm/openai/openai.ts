@@ -2,11 +2,11 @@
 // its row in profiles.ts.
 // Source: OpenAI API reference, "Create chat completion".
 
-import { createModelClient, type ModelMeans } from '../client/model-client.ts';
+import { ModelClient, type ModelMeans } from '../client/model-client.ts';
 import type { ModelProtocol } from '../client/protocol.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
 import type { LanguageModel } from '../llm.ts';
-import { createOpenAiAnswer } from './openai-answer.ts';
+import { OpenAiAnswer } from './openai-answer.ts';
 import { requestBody } from './openai-request.ts';
 import { readOpenAiError } from './openai-wire.ts';
 import { type OpenAiProfile, type ProfileName, profiles } from './profiles.ts';
@@ -47,12 +47,12 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
     path: 'chat/completions',
     headers: { ...keyHeader(profile, apiKey), ...profile.headers, ...options.headers },
     body: (request, dialect) => requestBody(form, request, dialect),
-    createAnswer: (request) => createOpenAiAnswer({ service, model, returnsReasoning }, request),
+    createAnswer: (request) => new OpenAiAnswer({ service, model, returnsReasoning }, request),
     readError: (value) => renamed(readOpenAiError(value), errorCodes),
     dialect: { optional: OPTIONAL_FIELDS, renamed: /max_completion_tokens/ },
     warmUp: profile.warmUp(model),
   };
-  return createModelClient({ ...options, service, protocol });
+  return new ModelClient({ ...options, service, protocol });
 }
 
 function keyHeader({ keyHeader: name }: OpenAiProfile, apiKey: string | undefined) {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  createUnspokenFilter,
   type FilterMode,
+  UnspokenFilter,
 } from '../../../../src/speech/llm/client/unspoken-text.ts';
 
 function spoken(deltas: string[], mode?: FilterMode): string {
-  const filter = createUnspokenFilter(mode);
+  const filter = new UnspokenFilter(mode);
   return deltas.map((delta) => filter.push(delta)).join('') + filter.end();
 }
 
@@ -106,7 +106,7 @@ describe('what is no speech', () => {
   });
 
   it('passes text at once that is speech', () => {
-    const filter = createUnspokenFilter();
+    const filter = new UnspokenFilter();
     expect(['Hel', 'lo, is 3 <', ' 5? ', 'Yes'].map((delta) => filter.push(delta))).toEqual([
       'Hel',
       'lo, is 3 ',
@@ -131,7 +131,7 @@ describe('what is no speech', () => {
 
   it('notes a tool call that leaked, and nothing else', () => {
     const leaked = (text: string) => {
-      const filter = createUnspokenFilter();
+      const filter = new UnspokenFilter();
       filter.push(text);
       return filter.leakedTool;
     };
