@@ -16,7 +16,7 @@ import {
   type Synthesizer,
   type SynthesizerOptions,
 } from './synthesizer.ts';
-import { createTimedPieces, type TimedPieces } from './timed-pieces.ts';
+import { TimedPieces } from './timed-pieces.ts';
 import { isDry, Segment, type Utterance } from './utterance.ts';
 
 /** Sentences that wait for synthesis. A minute of speech has ten. */
@@ -51,7 +51,7 @@ export class SentenceSynthesizer implements Synthesizer {
   }
 
   open(utterance: Utterance): SynthesisText {
-    const pieces = createTimedPieces({
+    const pieces = new TimedPieces({
       clock: this.#clock,
       onPiece: (piece) => {
         this.#queue(utterance, piece);

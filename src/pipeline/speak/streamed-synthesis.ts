@@ -17,7 +17,7 @@ import {
   type Synthesizer,
   type SynthesizerOptions,
 } from './synthesizer.ts';
-import { createTimedPieces, type TimedPieces } from './timed-pieces.ts';
+import { TimedPieces } from './timed-pieces.ts';
 import { isDry, Segment, type Utterance } from './utterance.ts';
 
 /** Pieces of one utterance that wait. A minute of speech has ten. */
@@ -69,7 +69,7 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 
   open(utterance: Utterance): SynthesisText {
-    const pieces = createTimedPieces({
+    const pieces = new TimedPieces({
       clock: this.#clock,
       onPiece: (piece) => {
         this.#queue(script, piece);

@@ -13,89 +13,90 @@ const BOUNDARY_MS = 250;
 /** So much text without a boundary has none soon. */
 const BOUNDARY_CHARACTERS = 100;
 
-export interface TimedPieces {
-  push(delta: string): void;
-  /** The last word, if it is not complete, is dropped. */
-  breakOff(): void;
-  /** The rest follows as pieces; then nothing. */
-  end(): void;
-  /** No more pieces. */
-  stop(): void;
-}
-
-export function createTimedPieces(options: {
+export interface TimedPiecesOptions {
   clock: Clock;
   onPiece(piece: string): void;
   /** Whether the voice will soon have said everything it was given. */
   isDry(): boolean;
-}): TimedPieces {
-  const { clock, onPiece, isDry } = options;
-  const splitter = createSentenceSplitter();
-  let heldSince: number | undefined;
-  let isFirst = true;
-  let isOver = false;
-  let timer: Timer | undefined;
+}
 
-  function give(pieces: readonly string[]): void {
+export class TimedPieces {
+  readonly #options: TimedPiecesOptions;
+  readonly #splitter = createSentenceSplitter();
+  #heldSince: number | undefined;
+  #isFirst = true;
+  #isOver = false;
+  #timer: Timer | undefined;
+
+  constructor(options: TimedPiecesOptions) {
+    this.#options = options;
+  }
+
+  push(delta: string): void {
+    if (this.#isOver) return;
+    const now = this.#options.clock.monotonicMs();
+    const splitter = this.#splitter;
+    if (splitter.held.trim() === '') this.#heldSince = now;
+    const pieces = splitter.push(delta);
+    if (pieces.length > 0) this.#heldSince = now;
+    this.#give(pieces);
+    const wasEarly = this.#isFirst && now - (this.#heldSince ?? now) < BOUNDARY_MS;
+    const isDue = this.#isFirst && (!wasEarly || this.#isLong());
+    if (isDue && wordsIn(splitter.held) >= FIRST_WORDS) this.#giveWords(FIRST_WORDS);
+    this.#watch();
+  }
+
+  /** The last word, if it is not complete, is dropped. */
+  breakOff(): void {
+    this.#splitter.dropWord();
+  }
+
+  /** The rest follows as pieces; then nothing. */
+  end(): void {
+    if (this.#isOver) return;
+    this.stop();
+    this.#give(this.#splitter.end());
+  }
+
+  /** No more pieces. */
+  stop(): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #give(pieces: readonly string[]): void {
     for (const piece of pieces) {
-      isFirst = false;
-      onPiece(piece);
+      this.#isFirst = false;
+      this.#options.onPiece(piece);
     }
   }
 
-  function giveWords(wordsMax: number): void {
-    const words = splitter.takeWords(wordsMax);
+  #giveWords(wordsMax: number): void {
+    const words = this.#splitter.takeWords(wordsMax);
     if (words === undefined) return;
-    heldSince = clock.monotonicMs();
-    give([words]);
+    this.#heldSince = this.#options.clock.monotonicMs();
+    this.#give([words]);
   }
 
   /** Of a text without boundaries that comes at once. */
-  function isLong(): boolean {
-    return isFirst && splitter.held.length >= BOUNDARY_CHARACTERS;
+  #isLong(): boolean {
+    return this.#isFirst && this.#splitter.held.length >= BOUNDARY_CHARACTERS;
   }
 
-  function look(): void {
-    timer = undefined;
-    if (isOver || splitter.held.trim() === '') return;
-    const heldMs = clock.monotonicMs() - (heldSince ?? 0);
-    if (isFirst ? heldMs >= FLUSH_MS : heldMs >= FLUSH_MS && isDry()) giveWords(Infinity);
-    watch();
+  #watch(): void {
+    if (this.#isOver || this.#timer !== undefined || this.#splitter.held.trim() === '') return;
+    this.#timer = this.#options.clock.after(FLUSH_MS, () => this.#check());
   }
 
-  function watch(): void {
-    if (isOver || timer !== undefined || splitter.held.trim() === '') return;
-    timer = clock.after(FLUSH_MS, look);
+  #check(): void {
+    this.#timer = undefined;
+    if (this.#isOver || this.#splitter.held.trim() === '') return;
+    const heldMs = this.#options.clock.monotonicMs() - (this.#heldSince ?? 0);
+    const isDue = heldMs >= FLUSH_MS && (this.#isFirst || this.#options.isDry());
+    if (isDue) this.#giveWords(Infinity);
+    this.#watch();
   }
-
-  return {
-    push(delta) {
-      if (isOver) return;
-      const now = clock.monotonicMs();
-      if (splitter.held.trim() === '') heldSince = now;
-      const pieces = splitter.push(delta);
-      if (pieces.length > 0) heldSince = now;
-      give(pieces);
-      const wasEarly = isFirst && now - (heldSince ?? now) < BOUNDARY_MS;
-      if (isFirst && (!wasEarly || isLong()) && wordsIn(splitter.held) >= FIRST_WORDS) {
-        giveWords(FIRST_WORDS);
-      }
-      watch();
-    },
-    breakOff() {
-      splitter.dropWord();
-    },
-    end() {
-      if (isOver) return;
-      this.stop();
-      give(splitter.end());
-    },
-    stop() {
-      isOver = true;
-      timer?.cancel();
-      timer = undefined;
-    },
-  };
 }
 
 function wordsIn(text: string): number {

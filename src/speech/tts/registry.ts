@@ -18,7 +18,7 @@ import {
   createSpeachesTts,
 } from './openai-compatible/openai-compatible.ts';
 import type { TextToSpeech } from './tts.ts';
-import { createWyomingTts } from './wyoming/wyoming.ts';
+import { WyomingTts } from './wyoming/wyoming.ts';
 
 export interface TextToSpeechSettings {
   service: 'flite';
@@ -68,6 +68,6 @@ const create: {
   smallest: createTtsPreset,
   speaches: createSpeachesTts,
   websocket_tts: createWebsocketTts,
-  wyoming: createWyomingTts,
+  wyoming: (settings, means) => new WyomingTts(settings, means),
   xai: createTtsPreset,
 };

@@ -6,7 +6,7 @@ import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { streamBySentences } from './streaming/stream-by-sentences.ts';
+import { SentenceStream } from './streaming/stream-by-sentences.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
 
 export interface TtsFallbackService {
@@ -52,7 +52,7 @@ export class ServiceLine {
     const { service, voice } = entry;
     const named = entry === this.#options.services[0] ? (wanted ?? voice) : voice;
     if (service.stream !== undefined) return service.stream(named, listener);
-    return streamBySentences(service, named, listener);
+    return new SentenceStream(service, named, listener);
   }
 
   /** `isLeft`: the call does not use it any more. */

@@ -2,7 +2,7 @@
 // after a time.
 
 import { describe, expect, it } from 'vitest';
-import { createTimedPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
+import { TimedPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { CallRig } from '../call-rig.ts';
@@ -13,7 +13,7 @@ const UNPUNCTUATED =
 function pieces({ isDry = (): boolean => true } = {}) {
   const clock = new FakeClock();
   const given: { text: string; atMs: number }[] = [];
-  const text = createTimedPieces({
+  const text = new TimedPieces({
     clock,
     onPiece: (piece) => given.push({ text: piece, atMs: clock.monotonicMs() }),
     isDry,

@@ -9,7 +9,7 @@ import {
   type SupervisedWorker,
   startSupervisedWorker,
 } from '../../../runtime/supervised-worker.ts';
-import type { Clock } from '../../../std/clock.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { type CallLine, SphinxCall } from './pocketsphinx-call.ts';
 import {
@@ -21,7 +21,7 @@ import {
   TAKEN,
 } from './pocketsphinx-messages.ts';
 import { watchThread } from './thread-watch.ts';
-import { createUtteranceSlots } from './utterance-slots.ts';
+import { createUtteranceSlots, type UtteranceSlots } from './utterance-slots.ts';
 
 export interface PocketSphinxOptions {
   log: Log;
@@ -43,7 +43,7 @@ const BACKLOG_MAX = 8_000;
 export async function openPocketSphinx(
   options: PocketSphinxOptions,
 ): Promise<SpeechToText | undefined> {
-  const threads = Array.from({ length: options.workers ?? 1 }, () => openThread(options));
+  const threads = Array.from({ length: options.workers ?? 1 }, () => new SphinxThread(options));
   const outcomes = await Promise.all(threads.map((thread) => thread.started));
   const problem = outcomes.find((outcome) => outcome !== 'ready');
   if (problem !== undefined) {
@@ -68,100 +68,120 @@ export async function openPocketSphinx(
   };
 }
 
-interface Thread {
+/** One thread with its calls. */
+class SphinxThread {
+  /** `ready`, or why the thread does not recognise. */
   readonly started: Promise<string>;
-  readonly calls: number;
-  open(id: number, expectation: ExpectedInput, listener: RecognizerListener): Recognizer;
-  close(): Promise<void>;
-}
+  #announce: (outcome: string) => void = () => undefined;
+  #isGone = false;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #calls = new Map<number, SphinxCall>();
+  readonly #counts: Int32Array;
+  readonly #slots: UtteranceSlots;
+  readonly #tooLate: Timer;
+  readonly #watch: ReturnType<typeof watchThread>;
+  readonly #worker: SupervisedWorker<SphinxRequest>;
 
-function openThread({ log, clock, entry }: PocketSphinxOptions): Thread {
-  const calls = new Map<number, SphinxCall>();
-  const data: SphinxData = { counts: new SharedArrayBuffer(4 * (GIVEN_UP + CALLS_MAX)) };
-  const counts = new Int32Array(data.counts);
-  const slots = createUtteranceSlots(counts, CALLS_MAX);
-  let gone = false;
-  let announce: (outcome: string) => void = () => undefined;
-  const started = new Promise<string>((resolve) => {
-    announce = resolve;
-  });
-  const tooLate = clock.after(START_MS_MAX, () => announce('its thread does not start'));
-
-  function failAll(affected: SphinxCall[], reason: string): void {
-    for (const call of affected) call.fail(new GatewayError('STT_FAILED', { reason }));
+  constructor({ log, clock, entry }: PocketSphinxOptions) {
+    this.#clock = clock;
+    this.#log = log;
+    const data: SphinxData = { counts: new SharedArrayBuffer(4 * (GIVEN_UP + CALLS_MAX)) };
+    const counts = new Int32Array(data.counts);
+    this.#counts = counts;
+    this.#slots = createUtteranceSlots(counts, CALLS_MAX);
+    this.started = new Promise<string>((resolve) => {
+      this.#announce = resolve;
+    });
+    this.#tooLate = clock.after(START_MS_MAX, () => this.#announce('its thread does not start'));
+    this.#worker = startSupervisedWorker<SphinxRequest, SphinxReport>({
+      name: 'pocketsphinx',
+      entry: entry ?? workerEntry('./pocketsphinx-worker.ts', import.meta.url),
+      data,
+      clock,
+      log,
+      onMessage: (message) => this.#take(message),
+      onDown: (reason, forGood) => this.#down(reason, forGood),
+      onUp: () => {
+        this.#isGone = false;
+      },
+    });
+    const onStuck = (): void => this.#worker.kill('it hangs');
+    this.#watch = watchThread({ clock, counts, calls: this.#calls, onStuck });
   }
 
-  const worker: SupervisedWorker<SphinxRequest> = startSupervisedWorker<
-    SphinxRequest,
-    SphinxReport
-  >({
-    name: 'pocketsphinx',
-    entry: entry ?? workerEntry('./pocketsphinx-worker.ts', import.meta.url),
-    data,
-    clock,
-    log,
-    onMessage(message) {
-      if (message.kind === 'ready' || message.kind === 'missing') {
-        tooLate.cancel();
-        // Closed at once: a thread without the library has nothing to do, and its exit is not a crash.
-        if (message.kind === 'missing') void worker.close();
-        announce(message.kind === 'ready' ? 'ready' : message.reason);
-      } else calls.get(message.id)?.report(message);
-    },
-    onDown(reason, forGood) {
-      gone = forGood;
-      counts.fill(0);
-      watch.restart();
-      if (forGood) announce(reason);
-      if (forGood) failAll([...calls.values()], reason);
-      else for (const call of [...calls.values()]) call.restart(reason);
-    },
-    onUp() {
-      gone = false;
-    },
-  });
-  const watch = watchThread({ clock, counts, calls, onStuck: () => worker.kill('it hangs') });
+  /** Infinite while there is no thread. */
+  get calls(): number {
+    return this.#isGone ? Number.POSITIVE_INFINITY : this.#calls.size;
+  }
 
-  return {
-    started,
-    get calls() {
-      return gone ? Number.POSITIVE_INFINITY : calls.size;
-    },
-    open(id, expectation, listener) {
-      if (gone || calls.size >= CALLS_MAX) {
-        return refused(listener, gone ? 'its threads keep dying' : 'too many calls');
-      }
-      const slot = slots.take();
-      const line: CallLine = {
-        id,
-        slot,
-        clock,
-        log,
-        post: worker.post,
-        send(samples) {
-          if (waiting(counts) >= BACKLOG_MAX) return false;
-          Atomics.add(counts, POSTED, 1);
-          worker.post({ kind: 'audio', id, samples }, [samples.buffer]);
-          return true;
-        },
-        get isQueued() {
-          return [...calls.values()].some((each) => each.waits);
-        },
-        awaits: () => watch.start(),
-        settles: () => watch.settle(),
-        leave: () => calls.delete(id) && slot.release(),
-      };
-      const call = new SphinxCall(line, expectation, listener);
-      calls.set(id, call);
-      return call;
-    },
-    async close() {
-      tooLate.cancel();
-      watch.close();
-      failAll([...calls.values()], 'it is closed');
-      await worker.close();
-    },
-  };
+  open(id: number, expectation: ExpectedInput, listener: RecognizerListener): Recognizer {
+    if (this.#isGone) return refused(listener, 'its threads keep dying');
+    if (this.#calls.size >= CALLS_MAX) return refused(listener, 'too many calls');
+    const call = new SphinxCall(this.#lineOf(id), expectation, listener);
+    this.#calls.set(id, call);
+    return call;
+  }
+
+  async close(): Promise<void> {
+    this.#tooLate.cancel();
+    this.#watch.close();
+    this.#failAll('it is closed');
+    await this.#worker.close();
+  }
+
+  #lineOf(id: number): CallLine {
+    const slot = this.#slots.take();
+    const calls = this.#calls;
+    return {
+      id,
+      slot,
+      clock: this.#clock,
+      log: this.#log,
+      post: this.#worker.post,
+      send: (samples) => this.#send(id, samples),
+      get isQueued() {
+        return [...calls.values()].some((each) => each.waits);
+      },
+      awaits: () => this.#watch.start(),
+      settles: () => this.#watch.settle(),
+      leave: () => calls.delete(id) && slot.release(),
+    };
+  }
+
+  /** False if the queue is full. */
+  #send(id: number, samples: Int16Array<ArrayBuffer>): boolean {
+    if (waiting(this.#counts) >= BACKLOG_MAX) return false;
+    Atomics.add(this.#counts, POSTED, 1);
+    this.#worker.post({ kind: 'audio', id, samples }, [samples.buffer]);
+    return true;
+  }
+
+  #take(message: SphinxReport): void {
+    if (message.kind !== 'ready' && message.kind !== 'missing') {
+      this.#calls.get(message.id)?.report(message);
+      return;
+    }
+    this.#tooLate.cancel();
+    // Closed at once: a thread without the library has nothing to do, and its exit is not a crash.
+    if (message.kind === 'missing') void this.#worker.close();
+    this.#announce(message.kind === 'ready' ? 'ready' : message.reason);
+  }
+
+  #down(reason: string, forGood: boolean): void {
+    this.#isGone = forGood;
+    this.#counts.fill(0);
+    this.#watch.restart();
+    if (forGood) this.#announce(reason);
+    if (forGood) this.#failAll(reason);
+    else for (const call of [...this.#calls.values()]) call.restart(reason);
+  }
+
+  #failAll(reason: string): void {
+    for (const call of [...this.#calls.values()]) {
+      call.fail(new GatewayError('STT_FAILED', { reason }));
+    }
+  }
 }
 
 function waiting(counts: Int32Array): number {

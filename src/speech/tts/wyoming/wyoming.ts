@@ -12,53 +12,22 @@ import { WyomingSpeech } from './wyoming-speech.ts';
 /** What a synthesiser can speak. It answers nothing to anything else. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
 
-export function createWyomingTts(settings: WyomingTtsSettings, means: ServiceMeans): TextToSpeech {
-  const { base_url: url } = settings;
-  const model = settings.voice ?? 'wyoming';
-  const voiceOf = (name: string | undefined): Record<string, unknown> => ({
-    ...((name ?? settings.voice) !== undefined && { name: name ?? settings.voice }),
-    ...(settings.language !== undefined && { language: settings.language }),
-    ...(settings.speaker !== undefined && { speaker: settings.speaker }),
-  });
+export class WyomingTts implements TextToSpeech {
+  readonly name = 'wyoming';
+  readonly model: string;
+  /** Only of servers that take text in pieces. */
+  readonly stream?: NonNullable<TextToSpeech['stream']>;
+  readonly #settings: WyomingTtsSettings;
+  readonly #means: ServiceMeans;
 
-  function begin(
-    voice: string | undefined,
-    listener: Pick<SpeechListener, 'onAudio'>,
-    end: (fault: ServiceFault | undefined) => void,
-  ): WyomingSpeech {
-    const { clock } = means;
-    const startedMs = clock.monotonicMs();
-    let isFirst = true;
-    const observe = (result: string): void => {
-      if (!isFirst) return;
-      isFirst = false;
-      const seconds = (clock.monotonicMs() - startedMs) / 1_000;
-      serviceSeconds.observe({ kind: 'tts', service: 'wyoming', result }, seconds);
-    };
-    return new WyomingSpeech({
-      url,
-      voice: voiceOf(voice),
-      means,
-      listener: {
-        onAudio(samples) {
-          observe('ok');
-          listener.onAudio(samples);
-        },
-        onEnd(fault) {
-          if (fault !== undefined) observe(fault.code);
-          end(fault);
-        },
-      },
-    });
+  constructor(settings: WyomingTtsSettings, means: ServiceMeans) {
+    this.model = settings.voice ?? 'wyoming';
+    this.#settings = settings;
+    this.#means = means;
+    if (settings.streaming) this.stream = (voice, listener) => this.#stream(voice, listener);
   }
 
-  function count(listener: SpeechListener, text: string): void {
-    const amount = [...text].length;
-    const usage = { job: 'tts', service: 'wyoming', model, unit: 'characters', amount } as const;
-    listener.onUsage?.({ ...usage, source: 'counted' });
-  }
-
-  function synthesize(
+  synthesize(
     { text, voice }: { text: string; voice: string | undefined },
     listener: SpeechListener,
     signal: AbortSignal,
@@ -73,35 +42,82 @@ export function createWyomingTts(settings: WyomingTtsSettings, means: ServiceMea
         speech.close();
         reject(signal.reason);
       };
-      const speech = begin(voice, listener, (fault) => {
+      const speech = this.#begin(voice, listener, (fault) => {
         signal.removeEventListener('abort', onAbort);
         if (fault === undefined) resolve();
         else reject(fault);
       });
       signal.addEventListener('abort', onAbort, { once: true });
       speech.say(text);
-      count(listener, text);
+      this.#count(listener, text);
     });
   }
 
-  return {
-    name: 'wyoming',
-    model,
-    synthesize,
-    ...(settings.streaming && {
-      stream: (voice: string | undefined, listener: UtteranceListener): SpeechStream =>
-        utterance(
-          () =>
-            begin(voice, listener, (fault) => {
-              if (fault === undefined) listener.onDone();
-              else listener.onError(fault);
-            }),
-          { count: (text) => count(listener, text), onNothing: listener.onDone, means },
-        ),
-    }),
-    prepare: () => means.warm.prepare(httpAddress(url).href),
-    close: () => Promise.resolve(),
-  };
+  prepare(): void {
+    this.#means.warm.prepare(httpAddress(this.#settings.base_url).href);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #stream(voice: string | undefined, listener: UtteranceListener): SpeechStream {
+    const begin = () =>
+      this.#begin(voice, listener, (fault) => {
+        if (fault === undefined) listener.onDone();
+        else listener.onError(fault);
+      });
+    const count = (text: string) => this.#count(listener, text);
+    return utterance(begin, { count, onNothing: listener.onDone, means: this.#means });
+  }
+
+  #begin(
+    voice: string | undefined,
+    listener: Pick<SpeechListener, 'onAudio'>,
+    end: (fault: ServiceFault | undefined) => void,
+  ): WyomingSpeech {
+    const { clock } = this.#means;
+    const startedMs = clock.monotonicMs();
+    let isFirst = true;
+    const observe = (result: string): void => {
+      if (!isFirst) return;
+      isFirst = false;
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000;
+      serviceSeconds.observe({ kind: 'tts', service: 'wyoming', result }, seconds);
+    };
+    return new WyomingSpeech({
+      url: this.#settings.base_url,
+      voice: this.#voiceOf(voice),
+      means: this.#means,
+      listener: {
+        onAudio(samples) {
+          observe('ok');
+          listener.onAudio(samples);
+        },
+        onEnd(fault) {
+          if (fault !== undefined) observe(fault.code);
+          end(fault);
+        },
+      },
+    });
+  }
+
+  #voiceOf(wanted: string | undefined): Record<string, unknown> {
+    const { voice, language, speaker } = this.#settings;
+    const name = wanted ?? voice;
+    return {
+      ...(name !== undefined && { name }),
+      ...(language !== undefined && { language }),
+      ...(speaker !== undefined && { speaker }),
+    };
+  }
+
+  #count(listener: SpeechListener, text: string): void {
+    const { model } = this;
+    const amount = [...text].length;
+    const usage = { job: 'tts', service: 'wyoming', model, unit: 'characters', amount } as const;
+    listener.onUsage?.({ ...usage, source: 'counted' });
+  }
 }
 
 /** An utterance without anything to speak opens no connection. */
