@@ -39,6 +39,7 @@ const active = z.array(
 export function createTelnyxControl(client: TelnyxClient): ProviderControl {
   return {
     ...createTelnyxNumbers(client),
+    ...callQueries(client),
 
     async dial(credentials, request, signal) {
       const body = dialBody(request, checkedCredentials(credentials));
@@ -100,6 +101,14 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
       dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
 
+    ensureApplication: (credentials, wish, signal) =>
+      ensureApplication(client, { credentials, wish, signal }),
+  };
+}
+
+/** What Telnyx knows of calls. */
+function callQueries(client: TelnyxClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
+  return {
     /** Telnyx says only whether the call is up; of a ringing one too. */
     async getCall(credentials, callId, signal) {
       const path = `calls/${encodeURIComponent(callId)}`;
@@ -125,9 +134,6 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
       if (found.length === 0) return undefined;
       return found.map(({ call_control_id: callId }) => ({ callId, status: 'in-progress' }));
     },
-
-    ensureApplication: (credentials, wish, signal) =>
-      ensureApplication(client, { credentials, wish, signal }),
   };
 }
 

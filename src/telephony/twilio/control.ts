@@ -10,6 +10,7 @@ import {
   checkedCredentials,
   createTwilioClient,
   isTwilioNotFound,
+  type TwilioClient,
   unreadable,
 } from './client.ts';
 import type { TwilioConfig } from './config.ts';
@@ -37,6 +38,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
   const client = createTwilioClient(rest);
   return {
     ...createTwilioNumbers(client),
+    ...callQueries(client),
 
     async dial(credentials, request, signal) {
       const form = dialForm(request, checkedCredentials(credentials));
@@ -75,7 +77,12 @@ export function createTwilioControl(rest: Rest): ProviderControl {
         answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
       }
     },
+  };
+}
 
+/** What Twilio knows of calls. */
+function callQueries(client: TwilioClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
+  return {
     async getCall(credentials, callId, signal) {
       const wanted = { action: 'get-call', path: callPath(callId), form: null, repeatable: true };
       const answer = await client.send(credentials, wanted, signal);

@@ -48,6 +48,7 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
   const client = createVonageClient(rest, clock);
   return {
     ...createVonageNumbers(client),
+    ...callQueries(client),
 
     async dial(credentials, request, signal) {
       checkSigningSecret(credentials);
@@ -103,7 +104,12 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       });
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
+  };
+}
 
+/** What Vonage knows of calls. */
+function callQueries(client: VonageClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
+  return {
     getCall: (credentials, callId, signal) => readCall(client, credentials, callId, signal),
 
     async findCalls(credentials, { from, to, since }, signal) {

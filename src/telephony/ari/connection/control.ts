@@ -3,7 +3,7 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CallStatus } from '../../../model/provider.ts';
 import type { Clock } from '../../../std/clock.ts';
-import type { ProviderControl } from '../../provider/provider.ts';
+import type { DialRequest, DialResult, ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
 import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
@@ -43,59 +43,9 @@ const statuses = new Map<string, CallStatus>([
 export function createAriControl(reach: (account: AriAccount) => AriReach): ProviderControl {
   const at = (credentials: ProviderCredentials) => reach(accountOf(credentials));
   return {
-    async dial(credentials, request, signal) {
-      const { account, client, ids, clock, connection } = at(credentials);
-      const callId = ids.outbound(request.runId);
-      const line = { account, client, clock };
-      const dialled = {
-        channelId: callId,
-        to: request.to,
-        callerId: request.from,
-        ringS: request.ringS,
-        args: `outbound,${request.runId}`,
-      };
-      connection?.dialling(callId, request.runId);
-      try {
-        const channel = await (account.early_media ? dialWithEarlyMedia : dialAtOnce)(
-          line,
-          dialled,
-          signal,
-        );
-        connection?.dialled(callId, 'placed');
-        return { callId, metadata: { call_id: callId, channel_name: channel.name } };
-      } catch (error) {
-        // A call that may have been placed is recognised by its id, and answers into our application.
-        const isKept = !account.early_media && isUncertain(error);
-        connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
-        if (account.early_media) await cancelDial(line, callId);
-        const { endpoint = '' } = dialQuery(account, dialled);
-        throw await explainedRefusal(client, endpoint, error, signal);
-      }
-    },
+    dial: (credentials, request, signal) => dial(at(credentials), request, signal),
 
-    async hangUp(credentials, callId, signal) {
-      const { account, client, ids, connection } = at(credentials);
-      if (connection?.held.isSentAway(callId) === true) return;
-      const call = connection?.held.calls.get(callId);
-      // A process that was killed may have sent the caller on.
-      if (call === undefined && !(await isWithUs({ client, account, ids }, callId, signal))) return;
-      // Its hang-up cause is not the far end's.
-      call?.cancel();
-      const wanted = {
-        action: 'hang-up',
-        method: 'DELETE',
-        path: `channels/${encodeURIComponent(callId)}`,
-        query: { reason: 'normal' },
-      } as const;
-      const answer = await client.send(wanted, signal).catch((error: unknown) => {
-        if (call === undefined || connection?.state.kind !== 'down') throw error;
-        // One fault, which the connection has reported: it hangs up when it is back.
-        call.isUnwanted = true;
-        return undefined;
-      });
-      if (answer === undefined) return;
-      if (answer.status > 299 && !isAriNotFound(answer)) await client.run(wanted, signal);
-    },
+    hangUp: (credentials, callId, signal) => hangUp(at(credentials), callId, signal),
 
     async transfer(credentials, callId, target, signal) {
       const { connection } = at(credentials);
@@ -130,6 +80,63 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     // The dialplan belongs to the PBX's administrator.
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
   };
+}
+
+async function dial(
+  { account, client, ids, clock, connection }: AriReach,
+  request: DialRequest,
+  signal: AbortSignal,
+): Promise<DialResult> {
+  const callId = ids.outbound(request.runId);
+  const line = { account, client, clock };
+  const dialled = {
+    channelId: callId,
+    to: request.to,
+    callerId: request.from,
+    ringS: request.ringS,
+    args: `outbound,${request.runId}`,
+  };
+  connection?.dialling(callId, request.runId);
+  try {
+    const send = account.early_media ? dialWithEarlyMedia : dialAtOnce;
+    const channel = await send(line, dialled, signal);
+    connection?.dialled(callId, 'placed');
+    return { callId, metadata: { call_id: callId, channel_name: channel.name } };
+  } catch (error) {
+    // A call that may have been placed is recognised by its id, and answers into our application.
+    const isKept = !account.early_media && isUncertain(error);
+    connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
+    if (account.early_media) await cancelDial(line, callId);
+    const { endpoint = '' } = dialQuery(account, dialled);
+    throw await explainedRefusal(client, endpoint, error, signal);
+  }
+}
+
+async function hangUp(
+  { account, client, ids, connection }: AriReach,
+  callId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (connection?.held.isSentAway(callId) === true) return;
+  const call = connection?.held.calls.get(callId);
+  // A process that was killed may have sent the caller on.
+  if (call === undefined && !(await isWithUs({ client, account, ids }, callId, signal))) return;
+  // Its hang-up cause is not the far end's.
+  call?.cancel();
+  const wanted = {
+    action: 'hang-up',
+    method: 'DELETE',
+    path: `channels/${encodeURIComponent(callId)}`,
+    query: { reason: 'normal' },
+  } as const;
+  const answer = await client.send(wanted, signal).catch((error: unknown) => {
+    if (call === undefined || connection?.state.kind !== 'down') throw error;
+    // One fault, which the connection has reported: it hangs up when it is back.
+    call.isUnwanted = true;
+    return undefined;
+  });
+  if (answer === undefined) return;
+  if (answer.status > 299 && !isAriNotFound(answer)) await client.run(wanted, signal);
 }
 
 async function dialAtOnce(

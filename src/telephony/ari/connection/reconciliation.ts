@@ -48,6 +48,9 @@ const AT_ONCE = 8;
 /** Channels of one application that are checked. */
 const CHANNELS_MAX = 5_000;
 
+/** Kinds of channels that are parts of a call and never a call of their own. */
+const PARTS: ReadonlySet<string | undefined> = new Set(['m', 't', 'd']);
+
 /** Of the same code: an Asterisk that connects to us again does so twice a second. */
 const SAME_FAULT_MS = 60_000;
 
@@ -115,28 +118,33 @@ export async function reconcile(
     transferred: together,
     missedEvents: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
     cleanUp: () => {
-      const orphans = unknown.filter((channel) => {
-        const kind = ids.kindOf(channel.id);
-        return (
-          kind === 'm' ||
-          kind === 't' ||
-          kind === 'd' ||
-          (foreign.includes(channel) && channel.state === 'Up')
-        );
+      const mayBeOrphans = unknown.filter((channel) => {
+        const isAnswered = foreign.includes(channel) && channel.state === 'Up';
+        return isAnswered || PARTS.has(ids.kindOf(channel.id));
       });
       const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');
       const isUnowned = (id: string) => !kept.has(id) && !held.owns(id);
-      const paths = [
-        ...orphans.filter(({ id }) => isUnowned(id)).map(({ id }) => pathOf(id)),
-        ...bridges.filter(isUnowned).map((id) => `bridges/${id}`),
-      ];
-      if (paths.length > 0)
-        peer.log.warn({ count: paths.length }, 'left-over parts of calls ended');
-      return inParallel(paths, async (each) => {
-        await client.send({ action: 'tidy', method: 'DELETE', path: each }, signal);
-      });
+      return endAll(
+        peer,
+        [
+          ...mayBeOrphans.filter(({ id }) => isUnowned(id)).map(({ id }) => pathOf(id)),
+          ...bridges.filter(isUnowned).map((id) => `bridges/${id}`),
+        ],
+        signal,
+      );
     },
   };
+}
+
+async function endAll(
+  { client, log }: AriContext,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (paths.length > 0) log.warn({ count: paths.length }, 'left-over parts of calls ended');
+  await inParallel(paths, async (path) => {
+    await client.send({ action: 'tidy', method: 'DELETE', path }, signal);
+  });
 }
 
 function missedOf(
