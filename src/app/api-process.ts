@@ -1,6 +1,7 @@
 // The composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It
 // holds no call, so that nothing of this shares an event loop with audio; it asks the call workers.
 
+import type { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
@@ -54,7 +55,7 @@ export async function startApiProcess(
   const store = await openStore(await nodeOptions(config, log, forked));
   await resealSecrets(store, log);
   const deps = openDeps(config, store, log);
-  const { providers, llm, events, egress } = deps;
+  const { providers, events } = deps;
   const pbx = providers.pbx.map(({ name }) => name);
   const campaigns = new CampaignRouter(campaignPlanDeps(deps), workers, pbx);
   const jobs = new BackgroundJobs(config, { ...deps, ...deps.http }, campaigns);
@@ -72,28 +73,8 @@ export async function startApiProcess(
   link.onNotification('leaving', () => readiness.drain());
   const callService = new WorkerRouter({ store, providers, workers });
   const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
-  const api = await buildApi(
-    config,
-    {
-      store,
-      providers: examinedByWorker(providers, workers),
-      llm,
-      models: deps.models,
-      egress,
-      live: events.live,
-      ...examinations.services,
-      notReady: () => readiness.reasons,
-      figures: () =>
-        aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
-      onCampaignDue: () => jobs.dispatcher.wake(),
-      onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
-      toolRequests: { ...deps.http, clock },
-      textChats,
-      sounds: new ClipLibrary({ store, files: store.files, clock, log }),
-      services: serviceNames(llm, workers),
-    },
-    log,
-  );
+  const parts = { deps, link, workers, jobs, textChats, readiness, examinations };
+  const api = await openApi(config, parts, log);
   api.server.on('upgrade', examinations.takeUpgrades(routeUpgrades(link, workers)));
   const stallGuard = startWatchdog(config, log);
   const handle = await listenHandle(link);
@@ -124,6 +105,43 @@ export async function startApiProcess(
     await deps.languageModels.close();
     await store.close();
   }
+}
+
+interface ApiParts {
+  deps: ReturnType<typeof openDeps>;
+  link: IpcChannel;
+  workers: WorkerDirectory;
+  jobs: BackgroundJobs;
+  textChats: TextChats;
+  readiness: Readiness;
+  examinations: ReturnType<typeof openExaminations>;
+}
+
+function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof buildApi> {
+  const { deps, link, workers, jobs, textChats, readiness, examinations } = parts;
+  const { store, providers, llm, models, egress, events } = deps;
+  return buildApi(
+    config,
+    {
+      store,
+      providers: examinedByWorker(providers, workers),
+      llm,
+      models,
+      egress,
+      live: events.live,
+      ...examinations.services,
+      notReady: () => readiness.reasons,
+      figures: () =>
+        aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
+      onCampaignDue: () => jobs.dispatcher.wake(),
+      onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
+      toolRequests: { ...deps.http, clock },
+      textChats,
+      sounds: new ClipLibrary({ store, files: store.files, clock, log }),
+      services: serviceNames(llm, workers),
+    },
+    log,
+  );
 }
 
 /** What agents run on if nothing else is said. */

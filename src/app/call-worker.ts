@@ -1,6 +1,7 @@
 // The composition root of a call worker: calls, and nothing else that could delay their audio. The first worker
 // also holds the connections to PBXs, with AudioSocket and RTP.
 
+import type { CallControl } from '../call/control/call-control.ts';
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
 import { relayToApi } from '../cluster/live-relay.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
@@ -29,7 +30,7 @@ export async function startCallWorker(
 ): Promise<Drainable> {
   const { link } = forked;
   const open = await openGatewayParts(config, log, forked);
-  const { providers, store, speech } = open;
+  const { store } = open;
   const callDeps = open.calls;
   callDeps.closing.onCompleted = () => void link.notify(API, 'completed', {});
   const control = createCallControl(callDeps);
@@ -38,72 +39,72 @@ export async function startCallWorker(
   store.onReentered = () => void control.endTakenCalls(store);
   relayToApi(link, callDeps.events.live, clock);
   if (link.number === PBX_WORKER) await control.pbxLines.start();
-  const serving = serveWorkerCalls(link, callWorker(), clock);
+  const serving = serveWorkerCalls(link, workerOf(open, control, log), clock);
   return {
     drain: () => control.drain(config.drainMs),
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
-  function callWorker(): CallWorker {
-    const { campaignCalls, pbxLines } = control;
-    return {
-      start: (wanted) => control.start(wanted),
-      startTest: (wanted) => control.startTest(wanted),
-      inbound: (...of) => control.inbound(...of),
-      answerAgain: (runId) => control.answerAgain(runId),
-      answer: (...of) => control.answer(...of),
-      event: (...of) => control.event(...of),
-      accountEvent: (...of) => control.accountEvent(...of),
-      hangUp: (wanted) => control.hangUp(wanted),
-      sendDigits: (wanted) => control.sendDigits(wanted),
-      place: (dial) => campaignCalls.placeClaimed(dial),
-      outcomeAfterCrash: (runId) => outcomeAfterCrash(runId),
-      examine,
-      wakePbxs: () => void pbxLines.wake(),
-      stt: speech.stt?.name ?? null,
-      get activeCalls() {
-        return control.activeCalls;
-      },
-      get calls() {
-        return control.calls;
-      },
-      get takesCalls() {
-        return campaignCalls.takesCalls;
-      },
-      get applications() {
-        return providers.pbx.flatMap(({ pbx }) => pbx.applications);
-      },
-    };
-  }
-
-  async function outcomeAfterCrash(runId: string) {
-    const run = await store.runs.find(runId);
-    return run === undefined ? 'unknowable' : control.campaignCalls.outcomeAfterCrash(run);
-  }
-
-  async function examine({
-    provider: name,
-    organizationId,
-    configurationId,
-    ...facts
-  }: PbxExamination): Promise<Finding[]> {
-    const provider = providers.pbx.find((each) => each.name === name);
-    if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
-    const stored = await store.telephony.getConfiguration(organizationId, configurationId);
-    if (stored === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
-    const { credentials } = stored;
-    const account = { organizationId, configurationId, credentials };
-    const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
-    try {
-      return await provider.pbx.examine(account, { ...facts, log }, deadline.signal);
-    } finally {
-      deadline.done();
-    }
-  }
-
   async function closeAll(): Promise<void> {
     serving.stop();
     await open.closeMedia(media);
     await open.close();
+  }
+}
+
+type Open = Pick<Awaited<ReturnType<typeof openGatewayParts>>, 'store' | 'providers' | 'speech'>;
+
+/** What the API process may ask of this process. */
+function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
+  const { campaignCalls, pbxLines } = control;
+  return {
+    start: (wanted) => control.start(wanted),
+    startTest: (wanted) => control.startTest(wanted),
+    inbound: (...of) => control.inbound(...of),
+    answerAgain: (runId) => control.answerAgain(runId),
+    answer: (...of) => control.answer(...of),
+    event: (...of) => control.event(...of),
+    accountEvent: (...of) => control.accountEvent(...of),
+    hangUp: (wanted) => control.hangUp(wanted),
+    sendDigits: (wanted) => control.sendDigits(wanted),
+    place: (dial) => campaignCalls.placeClaimed(dial),
+    async outcomeAfterCrash(runId) {
+      const run = await open.store.runs.find(runId);
+      return run === undefined ? 'unknowable' : campaignCalls.outcomeAfterCrash(run);
+    },
+    examine: (wanted) => examine(open, wanted, log),
+    wakePbxs: () => void pbxLines.wake(),
+    stt: open.speech.stt?.name ?? null,
+    get activeCalls() {
+      return control.activeCalls;
+    },
+    get calls() {
+      return control.calls;
+    },
+    get takesCalls() {
+      return campaignCalls.takesCalls;
+    },
+    get applications() {
+      return open.providers.pbx.flatMap(({ pbx }) => pbx.applications);
+    },
+  };
+}
+
+async function examine(
+  { store, providers }: Pick<Open, 'store' | 'providers'>,
+  { provider: name, organizationId, configurationId, ...facts }: PbxExamination,
+  log: Log,
+): Promise<Finding[]> {
+  const provider = providers.pbx.find((each) => each.name === name);
+  if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
+  const stored = await store.telephony.getConfiguration(organizationId, configurationId);
+  if (stored === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
+  const { credentials } = stored;
+  const account = { organizationId, configurationId, credentials };
+  const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
+  try {
+    return await provider.pbx.examine(account, { ...facts, log }, deadline.signal);
+  } finally {
+    deadline.done();
   }
 }

@@ -1,13 +1,18 @@
 // The composition root of a gateway of one process (PATCHBAY_WORKERS=0): calls share their event loop with the API
 // and all background jobs, and are not isolated from either.
 
+import type { CallControl } from '../call/control/call-control.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { isHttp11, refuseUpgrade } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { SpeechServiceNames } from '../model/speech-services/services.ts';
+import type { LanguageModel } from '../speech/llm/llm.ts';
+import type { SpeechToText } from '../speech/stt/stt.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
+import type { StoreHandle } from '../store/open.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
@@ -39,16 +44,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   await jobs.recover();
   control.textChats.start();
   const media = await openMediaEndpoints(open, control, log);
-  const readiness = new Readiness({
-    clock,
-    isDatabaseThere: () => store.alive(),
-    calls: {
-      isThere: true,
-      get takesCalls() {
-        return control.campaignCalls.takesCalls;
-      },
-    },
-  });
+  const readiness = readinessOf(store, control);
   const parts = { store, providers, egress, callService: control, readiness };
   const examinations = openExaminations(config, parts, log);
   const api = await buildApi(
@@ -67,11 +63,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       textChats: control.textChats,
       notReady: () => readiness.reasons,
       sounds: callDeps.sounds,
-      services: {
-        llm: speech.llm === undefined ? 'scripted' : 'openai',
-        stt: speech.stt === undefined ? null : 'pocketsphinx',
-        tts: 'flite',
-      },
+      services: serviceNames(speech),
     },
     log,
   );
@@ -105,4 +97,26 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     await jobs.close();
     await open.close();
   }
+}
+
+function readinessOf(store: StoreHandle, { campaignCalls }: CallControl): Readiness {
+  const calls = {
+    isThere: true,
+    get takesCalls() {
+      return campaignCalls.takesCalls;
+    },
+  };
+  return new Readiness({ clock, isDatabaseThere: () => store.alive(), calls });
+}
+
+/** What agents run on if nothing else is said. */
+function serviceNames(speech: {
+  llm: LanguageModel | undefined;
+  stt: SpeechToText | undefined;
+}): SpeechServiceNames {
+  return {
+    llm: speech.llm === undefined ? 'scripted' : 'openai',
+    stt: speech.stt === undefined ? null : 'pocketsphinx',
+    tts: 'flite',
+  };
 }

@@ -34,8 +34,11 @@ const params = z.object({ api_key_id: idInPath });
 const common = { tags: ['keys'], security: keyRequired };
 
 export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
-  const { accounts } = deps.store;
+  listRoutes(api, deps);
+  archiveRoutes(api, deps);
+}
 
+function listRoutes(api: Api, { store: { accounts } }: ApiDeps): void {
   api.get(
     '/user/api-keys',
     {
@@ -76,7 +79,9 @@ export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
       return { id, name, key_prefix: prefix, api_key: apiKey, created_at: isoTime(createdAt) };
     },
   );
+}
 
+function archiveRoutes(api: Api, { store: { accounts } }: ApiDeps): void {
   api.delete(
     '/user/api-keys/:api_key_id',
     {

@@ -54,8 +54,12 @@ const dispositionCodes = z
   .meta({ id: 'DispositionCodesResponse' });
 
 export function organizationRoutes(api: Api, deps: ApiDeps): void {
-  const { organizations } = deps.store;
+  contextRoute(api, deps);
+  preferenceRoutes(api, deps);
+  dispositionRoute(api, deps);
+}
 
+function contextRoute(api: Api, deps: ApiDeps): void {
   api.get(
     '/organizations/context',
     {
@@ -82,7 +86,9 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       };
     },
   );
+}
 
+function preferenceRoutes(api: Api, { store: { organizations } }: ApiDeps): void {
   api.get(
     '/organizations/preferences',
     {
@@ -116,7 +122,9 @@ export function organizationRoutes(api: Api, deps: ApiDeps): void {
       return preferencesOnWire(await organizations.setPreferences(organizationId, patch));
     },
   );
+}
 
+function dispositionRoute(api: Api, { store: { organizations } }: ApiDeps): void {
   api.get(
     '/organizations/disposition-codes',
     {

@@ -36,8 +36,12 @@ const pageQuery = z.object({
 });
 
 export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
-  const { deliveries } = deps.store;
+  readRoutes(api, deps);
+  redeliverRoute(api, deps);
+  signingSecretRoutes(api, deps);
+}
 
+function readRoutes(api: Api, { store: { deliveries } }: ApiDeps): void {
   api.get(
     ROOT,
     {
@@ -84,7 +88,9 @@ export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
       return deliveryDetailOnWire(found);
     },
   );
+}
 
+function redeliverRoute(api: Api, { store: { deliveries } }: ApiDeps): void {
   api.post(
     `${ROOT}/:delivery_id/redeliver`,
     {
@@ -105,8 +111,6 @@ export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {
       return deliveryDetailOnWire(found);
     },
   );
-
-  signingSecretRoutes(api, deps);
 }
 
 function signingSecretRoutes(api: Api, deps: ApiDeps): void {

@@ -51,7 +51,8 @@ export interface RecordingDeps extends ApiDeps {
 export function recordingRoutes(api: Api, deps: RecordingDeps): void {
   uploadRoutes(api, deps);
   listRoute(api, deps);
-  changeRoutes(api, deps);
+  createRoute(api, deps);
+  renameRoute(api, deps);
   deleteRoute(api, deps);
   transcribeRoute(api);
 }
@@ -158,7 +159,7 @@ function listRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function changeRoutes(api: Api, deps: RecordingDeps): void {
+function createRoute(api: Api, deps: RecordingDeps): void {
   api.post(
     '/workflow-recordings/',
     {
@@ -206,7 +207,9 @@ function changeRoutes(api: Api, deps: RecordingDeps): void {
       return { recordings: clips.map(recordingOnWire), total: clips.length };
     },
   );
+}
 
+function renameRoute(api: Api, deps: ApiDeps): void {
   api.patch(
     '/workflow-recordings/:recording_id',
     {

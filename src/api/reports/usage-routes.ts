@@ -24,7 +24,8 @@ const usageReportQuery = usageQuery.pick({ start_date: true, end_date: true, fil
 
 export function usageRoutes(api: Api, deps: ApiDeps): void {
   historyRoutes(api, deps);
-  sumRoutes(api, deps);
+  currentUsageRoute(api, deps);
+  dailyUsageRoute(api, deps);
 }
 
 function historyRoutes(api: Api, deps: ApiDeps): void {
@@ -131,7 +132,7 @@ function numberKey({ callType }: Run): string {
   return callType === 'inbound' ? 'caller_number' : 'called_number';
 }
 
-function sumRoutes(api: Api, deps: ApiDeps): void {
+function currentUsageRoute(api: Api, deps: ApiDeps): void {
   api.get(
     '/organizations/usage/current-period',
     {
@@ -162,7 +163,9 @@ function sumRoutes(api: Api, deps: ApiDeps): void {
       };
     },
   );
+}
 
+function dailyUsageRoute(api: Api, deps: ApiDeps): void {
   api.get(
     '/organizations/usage/daily-breakdown',
     {

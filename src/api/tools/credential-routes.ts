@@ -21,6 +21,7 @@ const ROOT = '/credentials';
 export function credentialRoutes(api: Api, deps: ApiDeps): void {
   readRoutes(api, deps);
   writeRoutes(api, deps);
+  deleteRoute(api, deps);
 }
 
 function readRoutes(api: Api, deps: ApiDeps): void {
@@ -116,7 +117,9 @@ function writeRoutes(api: Api, deps: ApiDeps): void {
       return credentialOnWire(found(changed));
     },
   );
+}
 
+function deleteRoute(api: Api, { store: { credentials } }: ApiDeps): void {
   api.delete(
     `${ROOT}/:credential_uuid`,
     {
