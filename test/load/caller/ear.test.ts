@@ -160,6 +160,19 @@ describe("the measurement of a caller's audio", () => {
     expect(faultsOf(hear(unmarked))).toEqual(NONE);
   });
 
+  it('detects a gap of any length where the caller knows that the utterance goes on, not after a clear', () => {
+    const heard = newHeard();
+    const ear = new Ear({ heard, leadMs: LEAD_MS, clipFrames: [] });
+    const unmarked = Int32Array.of(-1);
+    expect(ear.hear(unmarked, 1, 1_000)).toBe(true);
+    expect(ear.hear(unmarked, 1, 1_520, true)).toBe(false);
+    expect(heard).toMatchObject({ underruns: 1, underrunMs: 500 });
+    expect(ear.hear(unmarked, 1, 2_040)).toBe(true);
+    ear.clear(2_050);
+    expect(ear.hear(unmarked, 1, 2_500, true)).toBe(true);
+    expect(heard.underruns).toBe(1);
+  });
+
   it('plays messages of several frames for their length', () => {
     const heard = newHeard();
     const ear = new Ear({ heard, leadMs: LEAD_MS, clipFrames: [CLIP_FRAMES] });

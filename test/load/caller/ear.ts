@@ -34,10 +34,11 @@ export class Ear {
   }
 
   /** One message of audio: the marks of its frames (-1 where there is none). True if a new utterance
-   *  begins with it after a silence. */
-  hear(marks: Int32Array, count: number, nowMs: number): boolean {
+   *  begins with it after a silence. `goesOn`: it belongs to the utterance of the message before. */
+  hear(marks: Int32Array, count: number, nowMs: number, goesOn = false): boolean {
     const slackMs = this.#endMs - nowMs;
-    const begins = slackMs <= 0 && this.#isBegin(marks[0] ?? -1, -slackMs);
+    const isSame = goesOn && !this.#cleared;
+    const begins = slackMs <= 0 && !isSame && this.#isBegin(marks[0] ?? -1, -slackMs);
     const heard = this.#heard;
     if (begins) {
       this.#anchorMs = nowMs;

@@ -11,6 +11,8 @@ import { MediaClient } from './media-client.ts';
 const CATCH_UP_MAX = 25;
 /** A gateway that does not take this much is not fed any more: what it misses is counted. */
 const WAITING_BYTES_MAX = 1_000_000;
+/** No frame has it as its mark. */
+const NO_ANSWER = -2;
 
 export interface LoadCallOptions {
   media: Pick<MediaTarget, 'url' | 'headers'>;
@@ -36,6 +38,8 @@ export class LoadCall implements GatewayListener, CallerLine {
   #nextFrameMs = Number.POSITIVE_INFINITY;
   /** Names of marks with the time at which they are reached. */
   readonly #marks: { name: string; atMs: number }[] = [];
+  /** The mark of the answer that is being heard. */
+  #answer = NO_ANSWER;
   #isLeaving = false;
 
   constructor(options: LoadCallOptions) {
@@ -118,7 +122,9 @@ export class LoadCall implements GatewayListener, CallerLine {
     // Marks of answers are no clips.
     const answers = this.#caller.hears === undefined ? undefined : marks.slice(0, count);
     if (answers !== undefined) marks.fill(-1, 0, count);
-    if (this.#ear.hear(marks, count, nowMs)) this.#caller.agentBegins(nowMs);
+    const goesOn = answers?.includes(this.#answer) === true;
+    if (this.#ear.hear(marks, count, nowMs, goesOn)) this.#caller.agentBegins(nowMs);
+    this.#answer = answers?.findLast((mark) => mark >= 0) ?? NO_ANSWER;
     if (answers !== undefined) this.#caller.hears?.(answers, nowMs);
     // The provider throws away what it cannot keep.
     if (this.#ear.endMs - nowMs > this.#stream.bufferMsMax) this.faults += 1;

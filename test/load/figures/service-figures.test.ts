@@ -8,6 +8,7 @@ const bucket = (part: string, le: string, count: number, worker = '1') =>
 
 const times = {
   ...{ frameP50Ms: 30, frameP95Ms: 90, frameP99Ms: 120, frames: 1_000 },
+  ...{ voiceGaps: 3, voiceLateMaxMs: 42 },
   answers: [
     [1, 0, 1_000, 2],
     [1, 11, 5_000, 4],
@@ -54,4 +55,23 @@ it("takes the gateway's own part from what its histogram grew by, all workers to
   // 40 of them, 10 below 1 ms and 30 below 5 ms.
   expect(gatewayPartP50Ms).toBeCloseTo(1 + (10 / 30) * 4);
   expect(gatewayPartP95Ms).toBeCloseTo(1 + (28 / 30) * 4);
+});
+
+it('counts gaps since the start by where they came from: voice, no audio in the gateway, gateway late', () => {
+  const of = (name: string, count: number, worker = '1') =>
+    `patchbay_${name}{worker="${worker}"} ${count}`;
+  const after = [
+    ...[of('underruns_total', 4), of('underruns_total', 2, '2')],
+    ...[of('playout_gap_seconds_count', 1), of('playout_gap_seconds_sum', 9)],
+  ].join('\n');
+  const figures = serviceFigures({
+    times: { ...times, answers: [] },
+    heard: [],
+    metrics: [of('underruns_total', 3), after],
+    cpuPercent: 0,
+  });
+  expect(figures).toMatchObject({
+    ...{ voiceGaps: 3, voiceLateMaxMs: 42 },
+    ...{ gatewayUnderruns: 6, gatewayGaps: 1 },
+  });
 });

@@ -27,6 +27,12 @@ export interface ServiceFigures {
   frameP50Ms: number | null;
   frameP95Ms: number | null;
   frameP99Ms: number | null;
+  /** Since the start. Gaps that the voice's process makes itself, by how much at most; those in which the gateway had no
+   *  audio, and those in which it had and was late. */
+  voiceGaps: number;
+  voiceLateMaxMs: number;
+  gatewayUnderruns: number;
+  gatewayGaps: number;
   serviceCpuPercent: number;
 }
 
@@ -47,7 +53,7 @@ export function serviceFigures(of: {
     sound.add(soundMs);
     inner.add(textMs + soundMs);
   }
-  const { frameP50Ms, frameP95Ms, frameP99Ms } = times;
+  const { frameP50Ms, frameP95Ms, frameP99Ms, voiceGaps, voiceLateMaxMs } = times;
   return {
     answersMeasured: inner.count,
     textP50Ms: text.at(0.5),
@@ -59,9 +65,17 @@ export function serviceFigures(of: {
     innerP99Ms: inner.at(0.99),
     gatewayPartP50Ms: quantileMs(metrics, 0.5),
     gatewayPartP95Ms: quantileMs(metrics, 0.95),
-    ...{ frameP50Ms, frameP95Ms, frameP99Ms },
+    ...{ frameP50Ms, frameP95Ms, frameP99Ms, voiceGaps, voiceLateMaxMs },
+    gatewayUnderruns: countOf(metrics[1], 'patchbay_underruns_total'),
+    gatewayGaps: countOf(metrics[1], 'patchbay_playout_gap_seconds_count'),
     serviceCpuPercent: cpuPercent,
   };
+}
+
+/** Of a metric, all workers together. */
+function countOf(text: string, metric: string): number {
+  const lines = text.matchAll(new RegExp(`^${metric}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 const PART =

@@ -4,7 +4,7 @@
 
 import { FRAME_BYTES, MARK_FRAMES_MAX, writeMark } from '../caller/watermark.ts';
 import { Histogram } from '../figures/histogram.ts';
-import { wordsIn } from './call-words.ts';
+import { type CallWord, wordsIn } from './call-words.ts';
 import { ANSWER_CLIP, ageOf, type FrameMark, sharedMs } from './frame-marks.ts';
 
 /** The call, the first word that is answered, when its first audio was sent, and how long the gateway took before. */
@@ -17,10 +17,23 @@ export interface ServiceTimes {
   frameP99Ms: number | null;
   frames: number;
   answers: AnswerSent[];
+  /** Since the start: audio that this process sent after everything before it had been played by a far end that began at
+   *  once, and how much later at most. */
+  voiceGaps: number;
+  voiceLateMaxMs: number;
 }
 
 /** A measurement of 500 calls and ten minutes has 40,000. */
 const ANSWERS_MAX = 200_000;
+/** µ-law. */
+const BYTES_PER_MS = 8;
+
+/** An answer whose audio goes out. */
+interface Begun {
+  first: number;
+  startMs: number;
+  sentMs: number;
+}
 
 interface Turn {
   finalAt: number;
@@ -34,8 +47,10 @@ export class Observations {
   #answers: AnswerSent[] = [];
   /** The turn of each call; at most one for each of 65,536 calls. */
   readonly #turns = new Map<number, Turn>();
-  /** The first words whose audio was begun, by call. */
-  readonly #begun = new Map<number, number>();
+  /** The last answer whose audio was begun, by call. */
+  readonly #begun = new Map<number, Begun>();
+  #voiceGaps = 0;
+  #voiceLateMaxMs = 0;
 
   reset(): void {
     this.#frames = new Histogram();
@@ -49,6 +64,8 @@ export class Observations {
       frameP99Ms: this.#frames.at(0.99),
       frames: this.#frames.count,
       answers: this.#answers,
+      voiceGaps: this.#voiceGaps,
+      voiceLateMaxMs: this.#voiceLateMaxMs,
     };
   }
 
@@ -88,10 +105,26 @@ export class Observations {
     for (let at = 0; at + FRAME_BYTES <= audio.length; at += FRAME_BYTES) {
       writeMark(audio.subarray(at, at + FRAME_BYTES), ANSWER_CLIP, first.nth % MARK_FRAMES_MAX);
     }
-    if (this.#begun.get(first.call) === first.nth) return;
-    this.#begun.set(first.call, first.nth);
+    if (this.#goesOn(first, audio.length / BYTES_PER_MS)) return;
     const turn = this.#turns.get(first.call);
     if (turn === undefined || this.#answers.length >= ANSWERS_MAX) return;
     this.#answers.push([first.call, first.nth, sharedMs(), turn.askedMs + turn.textMs]);
+  }
+
+  /** False for the first audio of an answer. */
+  #goesOn({ call, nth }: CallWord, ms: number): boolean {
+    const nowMs = sharedMs();
+    const begun = this.#begun.get(call);
+    if (begun?.first !== nth) {
+      this.#begun.set(call, { first: nth, startMs: nowMs, sentMs: ms });
+      return false;
+    }
+    const lateMs = nowMs - begun.startMs - begun.sentMs;
+    begun.sentMs += ms;
+    if (lateMs <= 0) return true;
+    this.#voiceGaps += 1;
+    this.#voiceLateMaxMs = Math.max(this.#voiceLateMaxMs, lateMs);
+    begun.startMs += lateMs;
+    return true;
   }
 }
