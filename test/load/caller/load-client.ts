@@ -1,13 +1,9 @@
 // The load process as its parent sees it: started, pinned to a core, asked step by step.
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { z } from 'zod';
+import { goFirst } from './go-first.ts';
 import type { Answer, Order } from './load-process.ts';
-
-/** Before a gateway on the same cores: a telephone does not wait for them, and its lateness would pass for the
- *  gateway's. */
-const NICENESS = -10;
 
 const answer = z.looseObject({
   cpuMs: z.number(),
@@ -49,13 +45,5 @@ export class LoadClient {
   stop(): void {
     this.#settle = undefined;
     if (this.#child.connected) this.#child.disconnect();
-  }
-}
-
-function goFirst(pid: number): void {
-  try {
-    setPriority(pid, NICENESS);
-  } catch {
-    // Only the administrator may.
   }
 }

@@ -63,7 +63,8 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
 
 /** Why the figures may be worse than the gateway is. */
 export function doubtsOf(figures: LoadFigures): string[] {
-  const { clientDelayP99Ms, clientCpuPercent, serviceCpuPercent, othersCpuPercent } = figures;
+  const { clientDelayP99Ms, clientCpuPercent, othersCpuPercent } = figures;
+  const { serviceCpuPercent, serviceDelayP99Ms } = figures;
   const doubts: string[] = [];
   if ((clientDelayP99Ms ?? 0) > CLIENT_DELAY_MS_MAX) {
     doubts.push(`the load process was late itself (p99 ${rounded(clientDelayP99Ms ?? 0)} ms)`);
@@ -73,6 +74,9 @@ export function doubtsOf(figures: LoadFigures): string[] {
   }
   if ((serviceCpuPercent ?? 0) > CLIENT_CPU_PERCENT_MAX) {
     doubts.push(`the services had no CPU time left (${rounded(serviceCpuPercent ?? 0)} %)`);
+  }
+  if ((serviceDelayP99Ms ?? 0) > CLIENT_DELAY_MS_MAX) {
+    doubts.push(`the services were late themselves (p99 ${rounded(serviceDelayP99Ms ?? 0)} ms)`);
   }
   if ((othersCpuPercent ?? 0) > OTHERS_CPU_PERCENT_MAX) {
     doubts.push(`others used the machine (${rounded(othersCpuPercent ?? 0)} % of a core)`);

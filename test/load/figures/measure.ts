@@ -108,6 +108,7 @@ export async function measureLoad(
           heard: answers,
           metrics: [metricsBefore, metricsAfter],
           cpuPercent: (serviceMs / elapsedMs) * 100,
+          delayP99Ms: servicesAfter.delayP99Ms ?? 0,
         }),
       }),
       eventLoopDelayP99Ms,

@@ -26,11 +26,12 @@ it('joins the times of each answer, and leaves out those that no caller heard', 
     heard: [...heard],
     metrics: ['', ''],
     cpuPercent: 12,
+    delayP99Ms: 7,
   });
   expect(figures).toMatchObject({
     ...{ answersMeasured: 2, textP50Ms: 2, textP95Ms: 6, soundP50Ms: 3, soundP95Ms: 9 },
     ...{ innerP50Ms: 5, innerP95Ms: 15, gatewayPartP50Ms: null, frameP95Ms: 90 },
-    serviceCpuPercent: 12,
+    ...{ serviceCpuPercent: 12, serviceDelayP99Ms: 7 },
   });
 });
 
@@ -51,6 +52,7 @@ it("takes the gateway's own part from what its histogram grew by, all workers to
     heard: [],
     metrics: [before, after],
     cpuPercent: 0,
+    delayP99Ms: 0,
   });
   // 40 of them, 10 below 1 ms and 30 below 5 ms.
   expect(gatewayPartP50Ms).toBeCloseTo(1 + (10 / 30) * 4);
@@ -69,6 +71,7 @@ it('counts gaps since the start by where they came from: voice, no audio in the 
     heard: [],
     metrics: [of('underruns_total', 3), after],
     cpuPercent: 0,
+    delayP99Ms: 0,
   });
   expect(figures).toMatchObject({
     ...{ voiceGaps: 3, voiceLateMaxMs: 42 },

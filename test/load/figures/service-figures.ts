@@ -34,6 +34,8 @@ export interface ServiceFigures {
   gatewayUnderruns: number;
   gatewayGaps: number;
   serviceCpuPercent: number;
+  /** How late the services' process was itself: times may be as much too high. */
+  serviceDelayP99Ms: number;
 }
 
 export function serviceFigures(of: {
@@ -42,8 +44,9 @@ export function serviceFigures(of: {
   /** Of the gateway's metrics, before and after. */
   metrics: readonly [string, string];
   cpuPercent: number;
+  delayP99Ms: number;
 }): ServiceFigures {
-  const { times, heard, metrics, cpuPercent } = of;
+  const { times, heard, metrics, cpuPercent, delayP99Ms } = of;
   const [text, sound, inner] = [new Histogram(), new Histogram(), new Histogram()];
   const heardAt = new Map(heard.map(([call, first, atMs]) => [`${call} ${first}`, atMs]));
   for (const [call, first, atMs, textMs] of times.answers) {
@@ -69,6 +72,7 @@ export function serviceFigures(of: {
     gatewayUnderruns: countOf(metrics[1], 'patchbay_underruns_total'),
     gatewayGaps: countOf(metrics[1], 'patchbay_playout_gap_seconds_count'),
     serviceCpuPercent: cpuPercent,
+    serviceDelayP99Ms: delayP99Ms,
   };
 }
 

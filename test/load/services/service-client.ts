@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
+import { goFirst } from '../caller/go-first.ts';
 import { SERVICE_KEY } from './service-key.ts';
 import type { Job, ServiceAnswer, ServiceOrder, ServicePorts } from './service-process.ts';
 
@@ -23,6 +24,7 @@ export class ServiceClient {
     this.#child = fork(new URL('./service-process.ts', import.meta.url), {
       execArgv: ['--import', 'tsx', '--heap-growing-percent=200'],
     });
+    goFirst(this.pid);
     this.#child.on('message', (message) => {
       const { error } = answer.parse(message);
       // The process is of the same build.

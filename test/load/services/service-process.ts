@@ -2,6 +2,7 @@
 // server-sent events, primary and fallback. They take part in conversations about marked words and note when what
 // passed. Messages in, one answer each; see service-client.ts.
 
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { z } from 'zod';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type BreakablePort, openBreakablePort } from '../../fakes/breakable-port.ts';
@@ -43,13 +44,19 @@ export interface ServiceAnswer {
   cpuMs: number;
   ports?: ServicePorts;
   times?: ServiceTimes;
+  /** How late this process was itself since `measure`. */
+  delayP99Ms?: number;
   error?: string;
 }
 
 /** Faster than real time, as services are. */
 const VOICE: VoiceFaults = { speed: 5, words: 'with' };
 
+/** It is part of what is measured. */
+const DELAY_RESOLUTION_MS = 10;
+
 const observations = new Observations();
+const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
 const breakable = new Map<Job, BreakablePort>();
 
 process.on('message', (message: unknown) => {
@@ -65,9 +72,11 @@ async function carryOut(task: ServiceOrder): Promise<Partial<ServiceAnswer>> {
       return { ports: await start(task.tls, task.isBreakable) };
     case 'measure':
       observations.reset();
+      delay.enable();
+      delay.reset();
       return {};
     case 'report':
-      return { times: observations.report() };
+      return { times: observations.report(), delayP99Ms: delayP99Ms() };
     case 'break':
       for (const job of task.jobs) await breakable.get(job)?.break(task.how);
       return {};
@@ -80,6 +89,10 @@ async function carryOut(task: ServiceOrder): Promise<Partial<ServiceAnswer>> {
 function answer(more: Partial<ServiceAnswer>): void {
   const { user, system } = process.cpuUsage();
   process.send?.({ cpuMs: (user + system) / 1_000, ...more });
+}
+
+function delayP99Ms(): number {
+  return Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS);
 }
 
 type Tls = { cert: string; key: string };
