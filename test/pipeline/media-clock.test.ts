@@ -33,6 +33,38 @@ describe('the media clock', () => {
     expect(ticks).toBe(3);
   });
 
+  it('has each call send at the time of its own turn, however long the turns before it took', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const late: number[] = [];
+    const send = (nowMs: number) => {
+      late.push(clock.monotonicMs() - nowMs);
+      clock.stall(30);
+    };
+    // Ten in each of the four moments of 20 ms.
+    for (let nth = 0; nth < 40; nth++) media.add({ ...idle, send }, unexpected);
+    clock.advance(200);
+    // Those of one moment follow one another with the same time.
+    expect(Math.max(...late)).toBe(9 * 30);
+    expect(late.filter((ms) => ms === 0)).toHaveLength(late.length / 10);
+  });
+
+  it('counts as a stall how late the last call of a round has sent', () => {
+    const clock = new FakeClock();
+    const media = new MediaClock(clock);
+    const stalls: number[] = [];
+    const send = (_nowMs: number, _strideMs: number, stallMs: number) => void stalls.push(stallMs);
+    let isSlow = true;
+    media.add({ ...idle, send: () => clock.stall(isSlow ? 120 : 0) }, unexpected);
+    media.add({ ...idle, send }, unexpected);
+    clock.advance(100);
+    isSlow = false;
+    clock.advance(1_000);
+    expect(stalls.at(-1)).toBeGreaterThanOrEqual(120);
+    clock.advance(40_000);
+    expect(stalls.at(-1)).toBe(0);
+  });
+
   it('runs one timer, from the first call to the last', () => {
     const clock = new FakeClock();
     const media = new MediaClock(clock);
