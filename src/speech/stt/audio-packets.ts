@@ -1,8 +1,9 @@
-// Audio for recognisers: the caller's frames are collected into packets and encoded as the service wants them. What
-// waits for a full packet goes out when the voice ends.
+// Audio for recognisers: the caller's frames are collected into packets and encoded as the service wants them. A packet
+// goes out with all frames that came at once with the one that completes it: a busy process reads four at a time, and what
+// were left of them would wait for the next four. What waits for a full packet goes out when the voice ends.
 
 import { ulaw } from '../../audio/companding.ts';
-import { RATE_HZ } from '../../audio/pcm.ts';
+import { copySamples, RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 
 /** µ-law at 8 kHz, or signed 16-bit PCM, little-endian, at a rate. */
@@ -10,22 +11,33 @@ export type SttAudioFormat = 'ulaw8' | 's16@8000' | 's16@16000' | 's16@24000';
 
 export interface AudioPacketsOptions {
   format: SttAudioFormat;
-  /** 20 to 200. Services take 60 to 100. */
+  /** The shortest packet, 20 to 200. Services take 60 to 100. */
   packetMs: number;
   /** The receiver keeps `packet`. */
   send: (packet: Uint8Array) => void;
 }
 
+/** Frames that come at once make a packet longer by no more than this, and no longer than that: services recommend at
+ *  most 250 ms. */
+const MORE_MS_MAX = 60;
+const PACKET_MS_MAX = 200;
+
 export class AudioPackets {
   readonly #options: AudioPacketsOptions;
   readonly #resampler: Resampler | undefined;
   readonly #samples: Int16Array;
+  /** Samples of a full packet. */
+  readonly #wanted: number;
   #filled = 0;
+  #isComplete = false;
 
   constructor(options: AudioPacketsOptions) {
     this.#options = options;
     const toHz = RATES[options.format];
-    this.#samples = new Int16Array((options.packetMs * RATE_HZ) / 1_000);
+    const { packetMs } = options;
+    const mostMs = Math.max(packetMs, Math.min(PACKET_MS_MAX, packetMs + MORE_MS_MAX));
+    this.#wanted = (packetMs * RATE_HZ) / 1_000;
+    this.#samples = new Int16Array((mostMs * RATE_HZ) / 1_000);
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
@@ -33,18 +45,27 @@ export class AudioPackets {
   push(frame: Int16Array): void {
     for (let from = 0; from < frame.length; ) {
       const count = Math.min(frame.length - from, this.#samples.length - this.#filled);
-      this.#samples.set(frame.subarray(from, from + count), this.#filled);
+      copySamples(frame, from, this.#samples, this.#filled, count);
       this.#filled += count;
       from += count;
       if (this.#filled === this.#samples.length) this.flush();
     }
+    if (this.#filled < this.#wanted || this.#isComplete) return;
+    this.#isComplete = true;
+    queueMicrotask(this.flushComplete);
   }
+
+  /** Sends what waits if it is a full packet: before a message that must follow it. */
+  readonly flushComplete = (): void => {
+    if (this.#isComplete) this.flush();
+  };
 
   /** Sends what waits. */
   flush(): void {
     if (this.#filled === 0) return;
     const part = this.#samples.subarray(0, this.#filled);
     this.#filled = 0;
+    this.#isComplete = false;
     this.#options.send(this.#encode(part));
   }
 

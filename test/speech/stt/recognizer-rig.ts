@@ -66,6 +66,8 @@ export class RecognizerRig {
     for (const [nth, frame] of frames.entries()) {
       this.clock.advance(20);
       this.recognizer.push(frame);
+      // Each frame comes by itself.
+      await Promise.resolve();
       if (nth % 5 === 4) await settle();
     }
     await settle();

@@ -101,11 +101,13 @@ export class RecognizerSocket {
 
   /** Behind the audio given before; the rest of a packet waits on. */
   send(message: Record<string, unknown>): void {
+    this.#packets.flushComplete();
     this.#socket.send(JSON.stringify(message));
   }
 
   /** A message that is no JSON object. */
   sendText(text: string): void {
+    this.#packets.flushComplete();
     this.#socket.send(text);
   }
 
@@ -119,6 +121,7 @@ export class RecognizerSocket {
 
   close(last: Record<string, unknown> | string | undefined): void {
     if (this.#hasEnded) return;
+    this.#packets.flushComplete();
     this.#end();
     this.#socket.close(isObject(last) ? JSON.stringify(last) : last);
   }
