@@ -170,7 +170,7 @@ export class SpeechServices {
     const { clock, log } = this.#means;
     const services = settings.flatMap((each): TtsFallbackService[] => {
       if (each.provider === 'flite') return [{ ...this.#embeddedTts, voice: each.voice }];
-      const open = () => serviceVoice(createTtsService(each, this.#means));
+      const open = () => serviceVoice(createTtsService(each, this.#means), clock);
       return usable(faults, () => this.#tts.of(each, each.provider, open));
     });
     const isEmbedded = ({ circuit }: TtsFallbackService) => circuit === this.#embeddedTts.circuit;

@@ -147,7 +147,7 @@ export class AgentVoice {
     const isQueued = !utterance.cancelled;
     if (isQueued) {
       const segment = new Segment(utterance, clip.text);
-      segment.failed = !segment.push(clip.samples);
+      segment.failed = !segment.keep(clip.samples);
       segment.complete = true;
       utterance.segments.push(segment);
       utterance.firstTextAt = this.#clock.monotonicMs();
@@ -164,7 +164,7 @@ export class AgentVoice {
   interject(id: number, clip: { text: string; samples: Int16Array }): void {
     const utterance = new Utterance(id, true);
     const segment = new Segment(utterance, clip.text);
-    segment.failed = !segment.push(clip.samples);
+    segment.failed = !segment.keep(clip.samples);
     segment.complete = true;
     utterance.segments.push(segment);
     utterance.ended = true;
@@ -233,6 +233,7 @@ export class AgentVoice {
   #finished(facts: UtteranceResult): void {
     for (const { synthesizer } of this.#speakers) synthesizer.drop(facts.utterance);
     this.#listener.onFinished(facts);
+    for (const segment of facts.utterance.segments) segment.release();
   }
 }
 

@@ -290,7 +290,8 @@ export class Playout {
       return false;
     }
     this.#starved = false;
-    return utterance.startMs !== undefined || this.#listener.mayStart(utterance, nowMs);
+    if (utterance.startMs !== undefined) return true;
+    return utterance.isGathered(segment, nowMs) && this.#listener.mayStart(utterance, nowMs);
   }
 
   #send(segment: Segment, nowMs: number): void {

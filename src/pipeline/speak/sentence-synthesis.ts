@@ -11,6 +11,7 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import {
   AUDIO_WAIT_MS,
   asGatewayError,
+  noteAudio,
   type SynthesisListener,
   type SynthesisText,
   type Synthesizer,
@@ -153,7 +154,7 @@ export class SentenceSynthesizer implements Synthesizer {
     if (this.#running !== synthesis || samples.length === 0) return;
     const { segment } = synthesis;
     this.#awaitAudio(synthesis);
-    segment.utterance.firstAudioAt ??= this.#clock.monotonicMs();
+    noteAudio(segment.utterance, { clock: this.#clock, tts: this.#tts });
     if (!segment.push(samples)) {
       this.#finish(synthesis, new GatewayError('TTS_FAILED', { reason: 'a sentence without end' }));
       synthesis.abort.abort();

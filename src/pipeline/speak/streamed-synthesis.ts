@@ -12,6 +12,7 @@ import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import { MS_PER_CHARACTER } from './heard-text.ts';
 import {
   AUDIO_WAIT_MS,
+  noteAudio,
   type SynthesisListener,
   type SynthesisText,
   type Synthesizer,
@@ -51,6 +52,7 @@ interface Running {
 
 export class StreamedSynthesizer implements Synthesizer {
   readonly #clock: Clock;
+  readonly #voiced: Pick<SynthesizerOptions, 'clock' | 'tts'>;
   readonly #open: NonNullable<TextToSpeech['stream']>;
   readonly #voice: string | undefined;
   readonly #listener: SynthesisListener;
@@ -63,6 +65,7 @@ export class StreamedSynthesizer implements Synthesizer {
 
   constructor(options: SynthesizerOptions & { stream: NonNullable<TextToSpeech['stream']> }) {
     this.#clock = options.clock;
+    this.#voiced = options;
     this.#open = options.stream;
     this.#voice = options.voice;
     this.#listener = options.listener;
@@ -213,7 +216,7 @@ export class StreamedSynthesizer implements Synthesizer {
   #audio(running: Running, samples: Int16Array): void {
     if (this.#running !== running || samples.length === 0) return;
     const { segment } = running;
-    segment.utterance.firstAudioAt ??= this.#clock.monotonicMs();
+    noteAudio(segment.utterance, this.#voiced);
     // While the text goes on, the pauses are the model's.
     if (running.isEnded) this.#awaitAudio(running);
     else running.deadline.clear();

@@ -41,6 +41,16 @@ export interface Synthesizer {
   close(): void;
 }
 
+/** Audio of an utterance came from `tts`. */
+export function noteAudio(
+  utterance: Utterance,
+  { clock, tts }: Pick<SynthesizerOptions, 'clock' | 'tts'>,
+): void {
+  if (utterance.firstAudioAt !== undefined) return;
+  utterance.firstAudioAt = clock.monotonicMs();
+  utterance.cushionMs = tts.cushionMs ?? 0;
+}
+
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError('TTS_FAILED', { reason: 'unexpected' }, error);

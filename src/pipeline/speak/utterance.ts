@@ -4,6 +4,7 @@
 import { copySamples, FRAME_SAMPLES, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
 import { heardTextOf } from './heard-text.ts';
+import { returnSlab, SLAB_SAMPLES, takeSlab } from './sample-slabs.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
@@ -14,8 +15,6 @@ const MARK_PATIENCE_MS = 1_500;
 const MARKLESS_PATIENCE_MS = 300;
 /** An utterance stopped within this time starts again from its begin. */
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
-/** Pieces of audio of one segment: 60 s in pieces of 10 ms. */
-const CHUNKS_MAX = 6_000;
 
 export class Segment {
   readonly utterance: Utterance;
@@ -33,9 +32,14 @@ export class Segment {
   /** The far end reported that it played all of it. */
   acknowledged = false;
   #text: string;
+  /** Slabs, and long pieces as they came; each begins at its start, and ends where the next one begins. */
   #chunks: Int16Array[] = [];
   #starts: number[] = [];
+  readonly #slabs: Int16Array[] = [];
+  /** Samples in the last chunk, if that is a slab. */
+  #inSlab = SLAB_SAMPLES;
   #length = 0;
+  #firstLength = 0;
 
   constructor(utterance: Utterance, text: string) {
     this.utterance = utterance;
@@ -61,14 +65,58 @@ export class Segment {
     return this.#length;
   }
 
-  /** Appends audio; the segment keeps `samples`. False if the limit is exceeded. */
+  /** Whether so much audio followed the first piece, or all there is. */
+  isAhead(ms: number): boolean {
+    return this.complete || this.#length - this.#firstLength >= (ms * RATE_HZ) / 1_000;
+  }
+
+  /** Appends a piece, which may be kept. False if the limit is exceeded. */
   push(samples: Int16Array): boolean {
+    if (samples.length >= SLAB_SAMPLES) return this.keep(samples);
     if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
-    if (this.#chunks.length >= CHUNKS_MAX) return false;
+    if (this.#length === 0) this.#firstLength = samples.length;
+    this.#copy(samples);
+    return true;
+  }
+
+  /** As `push`; `samples` is kept, and never changed by its owner. */
+  keep(samples: Int16Array): boolean {
+    if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
+    if (this.#length === 0) this.#firstLength = samples.length;
     this.#starts.push(this.#length);
     this.#chunks.push(samples);
     this.#length += samples.length;
+    this.#inSlab = SLAB_SAMPLES;
     return true;
+  }
+
+  /** Its audio is not needed any more: of what was pushed, silence is read from here on. */
+  release(): void {
+    if (this.#slabs.length === 0) return;
+    for (const slab of this.#slabs.splice(0)) returnSlab(slab);
+    this.#chunks = [];
+    this.#starts = [];
+    this.#inSlab = SLAB_SAMPLES;
+  }
+
+  #copy(samples: Int16Array): void {
+    for (let done = 0; done < samples.length; ) {
+      if (this.#inSlab === SLAB_SAMPLES) this.#addSlab();
+      const slab = this.#chunks.at(-1) as Int16Array;
+      const count = Math.min(samples.length - done, SLAB_SAMPLES - this.#inSlab);
+      copySamples(samples, done, slab, this.#inSlab, count);
+      done += count;
+      this.#inSlab += count;
+      this.#length += count;
+    }
+  }
+
+  #addSlab(): void {
+    const slab = takeSlab();
+    this.#slabs.push(slab);
+    this.#starts.push(this.#length);
+    this.#chunks.push(slab);
+    this.#inSlab = 0;
   }
 
   /** Copies samples from `at` on into `out` and pads with silence; returns their number. */
@@ -78,7 +126,9 @@ export class Segment {
     while (done < out.length && chunk < this.#chunks.length) {
       const samples = this.#chunks[chunk] as Int16Array;
       const from = at + done - (this.#starts[chunk] as number);
-      const count = Math.min(samples.length - from, out.length - done);
+      const there = (this.#starts[chunk + 1] ?? this.#length) - at - done;
+      const count = Math.min(there, out.length - done);
+      if (count <= 0) break;
       copySamples(samples, from, out, done, count);
       done += count;
       chunk++;
@@ -132,12 +182,23 @@ export class Utterance {
   /** Monotonic milliseconds. */
   firstTextAt: number | undefined;
   firstAudioAt: number | undefined;
+  /** So long its begin is gathered beyond its first audio, if its audio is not far enough ahead before. */
+  cushionMs = 0;
   /** Media time of the first frame on the wire. */
   startMs: number | undefined;
+  /** Media time at which the first audio was there. */
+  #gatheredFromMs: number | undefined;
 
   constructor(id: number, interruptible: boolean) {
     this.id = id;
     this.interruptible = interruptible;
+  }
+
+  /** Whether it may begin with what there is of its first segment: the audio behind it may be late. */
+  isGathered(first: Segment, nowMs: number): boolean {
+    if (this.cushionMs === 0 || first.isAhead(this.cushionMs)) return true;
+    this.#gatheredFromMs ??= nowMs;
+    return nowMs - this.#gatheredFromMs >= this.cushionMs;
   }
 
   /** There is more to come, or to be sent. */

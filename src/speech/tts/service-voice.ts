@@ -1,10 +1,12 @@
 // What every synthesiser that is a service has on our side, for all calls with the same settings: one level for each
-// voice, and the audio of fixed lines, which is paid once.
+// voice, the cushion that its jitter needs, and the audio of fixed lines, which is paid once.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
+import type { Clock } from '../../std/clock.ts';
 import { plainSpeech } from './plain-speech.ts';
 import { createPromptCache } from './prompt-cache.ts';
-import type { SpeechListener, TextToSpeech, UtteranceListener } from './tts.ts';
+import type { SpeechListener, SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
+import { type UtteranceJitter, VoiceJitter } from './voice-jitter.ts';
 import { levelled, VoiceLevel } from './voice-level.ts';
 
 /** Two minutes of lines for each settings of a service. */
@@ -16,9 +18,10 @@ const LINE_SAMPLES_MAX = 60 * RATE_HZ;
 /** Voices that settings and requests name; beyond it all others share one level. */
 const VOICES_MAX = 50;
 
-export function serviceVoice(tts: TextToSpeech): TextToSpeech {
+export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
   const lines = createPromptCache(LINES_BYTES_MAX);
   const levels = new Map<string, VoiceLevel>();
+  const jitter = new VoiceJitter(clock);
 
   function levelOf(voice = ''): VoiceLevel {
     const key = levels.size < VOICES_MAX || levels.has(voice) ? voice : '';
@@ -30,9 +33,11 @@ export function serviceVoice(tts: TextToSpeech): TextToSpeech {
   function withLevel<Listener extends SpeechListener>(
     listener: Listener,
     voice: string | undefined,
+    arrivals: UtteranceJitter,
   ): Listener {
     const level = levelled(levelOf(voice));
     const onAudio = (samples: Int16Array): void => {
+      arrivals.audio(samples.length);
       level(samples);
       listener.onAudio(samples);
     };
@@ -43,6 +48,9 @@ export function serviceVoice(tts: TextToSpeech): TextToSpeech {
   return {
     name: tts.name,
     model: tts.model,
+    get cushionMs() {
+      return jitter.cushionMs;
+    },
     async synthesize(request, listener, signal) {
       const { voice = '', isFixed = false, isAhead = false } = request;
       // Pieces of an utterance are plain already.
@@ -57,7 +65,7 @@ export function serviceVoice(tts: TextToSpeech): TextToSpeech {
       if (isAhead && !isKept) return;
       const parts: Int16Array[] = [];
       let length = 0;
-      const heard = withLevel(listener, request.voice);
+      const heard = withLevel(listener, request.voice, jitter.begin());
       const keeping = Object.assign(Object.create(heard) as SpeechListener, {
         onAudio(samples: Int16Array) {
           heard.onAudio(samples);
@@ -70,12 +78,26 @@ export function serviceVoice(tts: TextToSpeech): TextToSpeech {
         lines.keep(voice, text, { samples: joined(parts), words: [] });
     },
     ...(stream && {
-      stream: (voice: string | undefined, listener: UtteranceListener) =>
-        stream.call(tts, voice, withLevel(listener, voice)),
+      stream: (voice: string | undefined, listener: UtteranceListener) => {
+        const arrivals = jitter.begin();
+        return withTexts(stream.call(tts, voice, withLevel(listener, voice, arrivals)), arrivals);
+      },
     }),
     kept: (text, voice = '') => lines.find(voice, plainSpeech(text))?.samples,
     prepare: () => tts.prepare?.(),
     close: () => tts.close(),
+  };
+}
+
+function withTexts(stream: SpeechStream, arrivals: UtteranceJitter): SpeechStream {
+  return {
+    push: (text) => {
+      arrivals.text();
+      stream.push(text);
+    },
+    flush: () => stream.flush(),
+    end: () => stream.end(),
+    cancel: () => stream.cancel(),
   };
 }
 

@@ -24,6 +24,9 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
   return {
     name: first.service.name,
     model: first.service.model,
+    get cushionMs() {
+      return line.current()?.service.cushionMs ?? 0;
+    },
     stream,
     async synthesize(request, listener, signal) {
       if (request.isFixed !== true || !(await fixedLine(line, request, listener, signal))) {

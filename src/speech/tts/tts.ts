@@ -58,6 +58,9 @@ export interface SpeechStream {
 export interface TextToSpeech {
   readonly name: string;
   readonly model: string;
+  /** How much longer the begin of an utterance is to be gathered, as its audio has come late within utterances.
+   *  Milliseconds; default: 0. */
+  readonly cushionMs?: number;
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when aborted,
    *  after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;

@@ -9,7 +9,7 @@ const held = withCallHarness();
 describe('the greeting of an agent with the voice of a service', () => {
   it('is paid once, and is heard in every call', async () => {
     const { harness } = held;
-    Object.assign(harness.speech, { tts: serviceVoice(harness.tts) });
+    Object.assign(harness.speech, { tts: serviceVoice(harness.tts, harness.clock) });
     await harness.prepare(drinks);
     for (const nth of [1, 2]) {
       const { stream, run } = await harness.inboundCall({

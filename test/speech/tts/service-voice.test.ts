@@ -7,6 +7,7 @@ import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
+import { StreamedTts } from '../../fakes/services/streamed-tts.ts';
 
 /** A tone of 700 Hz: speech for the meter. */
 function tone(ms: number, amplitude: number, fromMs: number): Int16Array {
@@ -54,7 +55,7 @@ describe('the voice of a service', () => {
   it.each([1_200, 3_000, 12_000])(
     'of amplitude %i comes to -19 dBFS and stays there',
     async (amplitude) => {
-      const tts = serviceVoice(voiceOf(amplitude).tts);
+      const tts = serviceVoice(voiceOf(amplitude).tts, new FakeClock());
       const first = await spoken(tts);
       expect(Math.abs(levelDb(first.subarray(-16_000)) + 19)).toBeLessThan(1);
       // The next utterance, of whatever call, begins there.
@@ -64,16 +65,16 @@ describe('the voice of a service', () => {
   );
 
   it('changes its gain by no more than 6 dB in a second, and does not amplify silence', async () => {
-    const tts = serviceVoice(voiceOf(1_200).tts);
+    const tts = serviceVoice(voiceOf(1_200).tts, new FakeClock());
     const samples = await spoken(tts);
     expect(levelDb(samples.subarray(0, 2_000)) - levelDb(tone(250, 1_200, 0))).toBeLessThan(1);
-    const silent = serviceVoice(voiceOf(20).tts);
+    const silent = serviceVoice(voiceOf(20).tts, new FakeClock());
     expect(levelDb(await spoken(silent))).toBeCloseTo(levelDb(tone(1_000, 20, 0)), 0);
   });
 
   it('is asked once for a fixed line, and each time for others', async () => {
     const { tts, asked } = voiceOf(3_674);
-    const voice = serviceVoice(tts);
+    const voice = serviceVoice(tts, new FakeClock());
     const first = await spoken(voice, 'One moment.', { isFixed: true });
     const second = await spoken(voice, 'One moment.', { isFixed: true });
     expect(second).toEqual(first);
@@ -87,7 +88,7 @@ describe('the voice of a service', () => {
     const bad = voiceOf(1_000, true);
     const good = voiceOf(3_674);
     const services = [bad, good].map(({ tts }) => ({
-      service: serviceVoice(tts),
+      service: serviceVoice(tts, clock),
       circuit: new CircuitBreaker({ clock, service: 'test' }),
     }));
     const call = createTtsFallback({ services, clock, log: quietLog().log });
@@ -99,7 +100,7 @@ describe('the voice of a service', () => {
 
   it('keeps a line that is the same in every call, and makes none ahead that it cannot keep', async () => {
     const { asked, tts } = voiceOf(3_000);
-    const voice = serviceVoice(tts);
+    const voice = serviceVoice(tts, new FakeClock());
     const long = 'Hello. '.repeat(200);
     await spoken(voice, 'Hello Ada.', { isAhead: true });
     await spoken(voice, long, { isAhead: true, isFixed: true });
@@ -114,5 +115,25 @@ describe('the voice of a service', () => {
     const circuit = new CircuitBreaker({ clock: of.clock, service: 'service' });
     const fallback = createTtsFallback({ services: [{ service: voice, circuit }], ...of });
     expect(fallback.kept?.('Hello.', undefined)).toEqual(made);
+  });
+
+  it('has the cushion that its late audio needs, and passes it on through the fallback of a call', async () => {
+    const clock = new FakeClock();
+    const voice = serviceVoice(new StreamedTts({ clock, speed: 0.8 }), clock);
+    const circuit = new CircuitBreaker({ clock, service: 'service' });
+    const services = [{ service: voice, circuit }];
+    const call = createTtsFallback({ services, clock, log: quietLog().log });
+    expect(call.cushionMs).toBe(0);
+    const silent = { onAudio: () => undefined, onWords: () => undefined };
+    const stream = call.stream?.(undefined, {
+      ...silent,
+      onDone: () => undefined,
+      onError: () => undefined,
+    });
+    stream?.push('Hello.');
+    stream?.end();
+    // 360 ms in pieces of 100 ms, each 25 ms late: the last one by 75 ms.
+    await clock.advanceAsync(1_000);
+    expect(call.cushionMs).toBe(80);
   });
 });

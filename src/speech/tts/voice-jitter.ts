@@ -1,0 +1,111 @@
+// The jitter of a service's voice: how late its audio comes within utterances, over all calls of the process, and the
+// start cushion that follows from it: how much longer the begin of an utterance is gathered. It keeps no audio.
+
+import { samplesToMs } from '../../audio/pcm.ts';
+import type { Clock } from '../../std/clock.ts';
+
+/** Utterances count for one to two of these. */
+const WINDOW_MS = 30_000;
+/** Lateness is counted in steps of a frame. */
+const STEP_MS = 20;
+/** Of the cushion. What is later comes after a pause of the service, which no begin can wait for. */
+const CUSHION_MS_MAX = 200;
+/** The share of utterances whose lateness may be above the cushion. */
+const UNCOVERED = 0.01;
+const STEPS = CUSHION_MS_MAX / STEP_MS + 1;
+
+/** Utterances by how late their latest audio was, in steps; at 0: never. */
+type Window = number[];
+
+export class VoiceJitter {
+  readonly #clock: Clock;
+  #current = emptyWindow();
+  #previous = emptyWindow();
+  #windowAt: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#windowAt = clock.monotonicMs();
+  }
+
+  /** So long the begin of an utterance would have waited for all audio to come in time: milliseconds, 0 for a service
+   *  that is always ahead. */
+  get cushionMs(): number {
+    this.#turn();
+    let total = 0;
+    for (let step = 0; step < STEPS; step++) total += this.#at(step);
+    let uncovered = Math.floor(total * UNCOVERED);
+    for (let step = STEPS - 1; step > 0; step--) {
+      uncovered -= this.#at(step);
+      if (uncovered < 0) return step * STEP_MS;
+    }
+    return 0;
+  }
+
+  begin(): UtteranceJitter {
+    this.#turn();
+    return new UtteranceJitter(this.#clock, this.#current);
+  }
+
+  #at(step: number): number {
+    return (this.#current[step] as number) + (this.#previous[step] as number);
+  }
+
+  #turn(): void {
+    const ageMs = this.#clock.monotonicMs() - this.#windowAt;
+    if (ageMs < WINDOW_MS) return;
+    this.#previous = ageMs < 2 * WINDOW_MS ? this.#current : emptyWindow();
+    this.#current = emptyWindow();
+    this.#windowAt += ageMs;
+  }
+}
+
+/** One utterance, or one request. */
+export class UtteranceJitter {
+  readonly #clock: Clock;
+  readonly #window: Window;
+  /** When all audio that came would have been played; undefined before the first. */
+  #endAt: number | undefined;
+  #step = 0;
+  #isNewText = false;
+
+  constructor(clock: Clock, window: Window) {
+    this.#clock = clock;
+    this.#window = window;
+  }
+
+  /** The next audio may have waited for this text. */
+  text(): void {
+    this.#isNewText = true;
+  }
+
+  audio(samples: number): void {
+    const now = this.#clock.monotonicMs();
+    if (this.#endAt === undefined) {
+      this.#count(0, 1);
+      this.#endAt = now;
+    }
+    const lateMs = now - this.#endAt;
+    if (lateMs > 0) {
+      if (this.#isNewText || lateMs > CUSHION_MS_MAX) this.#endAt = now;
+      else this.#late(Math.ceil(lateMs / STEP_MS));
+    }
+    this.#isNewText = false;
+    this.#endAt += samplesToMs(samples);
+  }
+
+  #late(step: number): void {
+    if (step <= this.#step) return;
+    this.#count(this.#step, -1);
+    this.#step = step;
+    this.#count(step, 1);
+  }
+
+  #count(step: number, by: number): void {
+    this.#window[step] = (this.#window[step] as number) + by;
+  }
+}
+
+function emptyWindow(): Window {
+  return Array.from({ length: STEPS }, () => 0);
+}
