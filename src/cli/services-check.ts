@@ -31,7 +31,7 @@ const verdicts: Readonly<Record<Service['verdict'], string>> = {
 };
 const PATH = '/organizations/model-configurations/v2/check';
 
-/** 1 if a service refuses its key. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** 1 if a service refuses its key or does not have its voice. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function servicesCheck(
   options: { url?: string; key?: string },
   { env, out }: CliIo,

@@ -1,5 +1,5 @@
 // What must hold before services are stored, for organizations, users and workflows: masks are resolved, rows fit,
-// addresses are open, and no service refuses its key. Source: contract §10.4.
+// addresses are open, and no service refuses its key or lacks its voice. Source: contract §10.4.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -22,6 +22,7 @@ import {
   type ServiceToCheck,
   type ServiceVerdict,
 } from '../../speech/account/key-check.ts';
+import { voiceListOf } from '../../speech/account/voice-list-table.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
@@ -55,21 +56,44 @@ export class ConfigurationChecks {
     this.#ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
   }
 
-  /** What the services say of their keys. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+  /** What the services say of their keys and voices. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
   async verdicts(organizationId: string, sections: ConfiguredSections): Promise<CheckedService[]> {
     const services = JOBS.flatMap((job) =>
       servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
     );
+    const verdicts = await this.#asked(organizationId, services);
+    return verdicts.map((verdict, nth) => ({
+      ...(services[nth] as (typeof services)[number]),
+      ...verdict,
+    }));
+  }
+
+  /** Whether synthesisers have the voices that nodes name; keys are by the name of the node. Throws SERVICES_INVALID,
+   *  TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+  async requireVoices(
+    organizationId: string,
+    voices: ReadonlyMap<string, ConfiguredService>,
+  ): Promise<void> {
+    const listed = [...voices].filter(([, { provider }]) => voiceListOf(provider) !== undefined);
+    const services = listed.map(([, service]) => ({ job: 'tts' as const, service }));
+    const verdicts = await this.#asked(organizationId, services);
+    const problems = verdicts.flatMap(({ verdict, message }, nth): ServiceProblem[] => {
+      const node = `node ${listed[nth]?.[0] ?? ''}`;
+      return verdict === 'refused' ? [{ model: 'tts', message: `${node}: ${message}` }] : [];
+    });
+    if (problems.length > 0) throw new ServicesRefused(problems);
+  }
+
+  async #asked(
+    organizationId: string,
+    services: readonly ServiceToCheck[],
+  ): Promise<ServiceVerdict[]> {
     if (services.length === 0) return [];
     this.#requireRoom(organizationId);
     this.#ofOrganization.count(organizationId);
     this.#running.set(organizationId, this.#runningOf(organizationId) + 1);
     try {
-      const verdicts = await checkServices(services, this.#deps, new AbortController().signal);
-      return verdicts.map((verdict, nth) => ({
-        ...(services[nth] as (typeof services)[number]),
-        ...verdict,
-      }));
+      return await checkServices(services, this.#deps, new AbortController().signal);
     } finally {
       const rest = this.#runningOf(organizationId) - 1;
       if (rest > 0) this.#running.set(organizationId, rest);
@@ -89,7 +113,7 @@ export class ConfigurationChecks {
     throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
   }
 
-  /** The verdicts. Throws SERVICES_INVALID if a service refuses its key. */
+  /** The verdicts. Throws SERVICES_INVALID if a service refuses its key or does not have its voice. */
   async requireAccepted(
     organizationId: string,
     sections: ConfiguredSections,

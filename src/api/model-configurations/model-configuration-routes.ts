@@ -76,7 +76,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
         operationId: 'saveModelConfiguration',
         summary: 'Set the speech services',
         description:
-          'Replaces what is stored, for calls that begin from then on. Secrets that are left out, or are the masks of the stored ones, stay, for the same provider at the same address. Each key is checked with its service.',
+          'Replaces what is stored, for calls that begin from then on. Secrets that are left out, or are the masks of the stored ones, stay, for the same provider at the same address. Each key is checked with its service, and each voice with its list of voices.',
         body: modelConfigurationIn,
         response: {
           200: modelConfigurationOut,
@@ -163,7 +163,7 @@ function checkRoute(api: Api, deps: ServiceRouteDeps): void {
         operationId: 'checkModelConfiguration',
         summary: 'Check the keys of the speech services',
         description:
-          'Asks every service that calls of the organization use whether it takes its key, all at once, for at most four seconds. Not part of the reference.',
+          'Asks every service that calls of the organization use whether it takes its key and has its voice, all at once, for at most four seconds. Not part of the reference.',
         response: { 200: serviceCheck, ...faults('TOO_MANY_ATTEMPTS') },
       },
     },

@@ -86,7 +86,7 @@ export const pricing = z
 
 export const serviceCheck = z
   .object({
-    ok: z.boolean().describe('No service refuses its key.'),
+    ok: z.boolean().describe('No service refuses its key or lacks its voice.'),
     services: z.array(
       z.object({
         model: z.enum(['llm', 'tts', 'stt']),

@@ -1,7 +1,17 @@
 // The speech services of an agent's nodes: checked when they are saved as those of a workflow are, over which they go.
 
 import { isDeepStrictEqual } from 'node:util';
-import { NODE_SERVICES_MAX } from '../../model/speech-services/node-services.ts';
+import {
+  type ConfiguredSections,
+  type ConfiguredService,
+  servicesIn,
+} from '../../model/speech-services/model-configuration.ts';
+import {
+  NODE_SERVICE_FIELDS,
+  NODE_SERVICES_MAX,
+  nodeServicesIn,
+  sectionsOfNode,
+} from '../../model/speech-services/node-services.ts';
 import { maskServices } from '../../model/speech-services/service-masks.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import { sectionsOf } from '../../model/speech-services/speech-settings.ts';
@@ -17,14 +27,16 @@ export interface NodeOverrides {
   configurations: Record<string, unknown>;
 }
 
-/** `sent` with the services of its nodes as they are stored. Services are asked only about what changed. Throws
+/** `sent` with the services of its nodes as they are stored. Services are asked only about what changed, also about voices of
+ *  nodes. Throws
  *  SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED, TOO_MANY_ATTEMPTS. */
 export async function storableNodeOverrides(
   deps: ServiceRouteDeps,
   organizationId: string,
   { sent, stored, configurations: workflow }: NodeOverrides,
 ): Promise<WorkflowDefinition> {
-  if (!sent.nodes.some(({ data }) => hasServices(data[NODE_OVERRIDES]))) return sent;
+  const isAny = sent.nodes.some(({ data }) => hasServices(data[NODE_OVERRIDES]) || hasVoice(data));
+  if (!isAny) return sent;
   const owned = await deps.store.modelConfigurations.forCalls(organizationId);
   const used = sectionsOf({ organization: undefined, ...owned, workflow }, []);
   const former = new Map(stored?.nodes.map(({ id, data }) => [id, data[NODE_OVERRIDES]]));
@@ -55,7 +67,39 @@ export async function storableNodeOverrides(
     if (key === undefined) return node;
     return { ...node, data: { ...node.data, [NODE_OVERRIDES]: storable.get(key) } };
   });
+  await requireVoices(deps, organizationId, { nodes, stored, used });
   return { ...sent, nodes };
+}
+
+/** Nodes whose own voice, or the service that has to have it, is not the stored one. */
+async function requireVoices(
+  { checks }: ServiceRouteDeps,
+  organizationId: string,
+  of: { nodes: Nodes; stored: WorkflowDefinition | undefined; used: ConfiguredSections },
+): Promise<void> {
+  const former = new Map(of.stored?.nodes.map(({ id, data }) => [id, nodeServicesIn(data)]));
+  const asked = new Set<string>();
+  const voices = new Map<string, ConfiguredService>();
+  for (const { id, data } of of.nodes) {
+    const own = hasVoice(data) ? nodeServicesIn(data) : undefined;
+    if (own === undefined || isDeepStrictEqual(own, former.get(id))) continue;
+    const service = firstVoiceOf(sectionsOfNode(of.used, own));
+    const key = JSON.stringify(service);
+    if (service === undefined || asked.has(key) || asked.size >= NODE_SERVICES_MAX) continue;
+    asked.add(key);
+    voices.set(id, service);
+  }
+  await checks.requireVoices(organizationId, voices);
+}
+
+type Nodes = WorkflowDefinition['nodes'];
+
+function firstVoiceOf({ tts }: ConfiguredSections): ConfiguredService | undefined {
+  return tts ? servicesIn(tts)[0] : undefined;
+}
+
+function hasVoice(data: Nodes[number]['data']): boolean {
+  return typeof data[NODE_SERVICE_FIELDS.voice] === 'string';
 }
 
 /** Anything else is stored as it is: `validate` names it. */

@@ -6,7 +6,8 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { servicesIn } from '../../model/speech-services/model-configuration.ts';
 import { addressesIn } from '../../model/speech-services/service-rows.ts';
 import { services } from '../../model/speech-services/services.ts';
-import { fetchVoices, type Voice, voiceListHost } from '../../speech/account/voice-lists.ts';
+import type { Voice } from '../../speech/account/voice-list-table.ts';
+import { fetchVoices, voiceListHost } from '../../speech/account/voice-lists.ts';
 import { ServiceFault } from '../../speech/service/service-fault.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject } from '../../std/json.ts';
@@ -105,7 +106,8 @@ async function voicesOf(
   }
   const deadline = deadlineSignal(deps.clock, LIST_MS_MAX, 'list of voices');
   try {
-    return await fetchVoices(name, key, deps, deadline.signal);
+    const listed = await fetchVoices({ provider: name, key }, deps, deadline.signal);
+    return listed.length === 0 ? known : listed;
   } catch (error) {
     const reason = error instanceof ServiceFault ? error.detail : 'no answer in time';
     throw new GatewayError('VOICES_UNAVAILABLE', { provider: name, reason }, error);

@@ -22,30 +22,30 @@ export interface KeyCheck {
   keyPrefix?: string;
 }
 
-const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
-const header =
+export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+export const header =
   (name: string, more: Record<string, string> = {}) =>
   (key: string): Record<string, string> => ({ [name]: key, ...more });
 
-function text(fields: CheckedFields, name: string): string | undefined {
+export function text(fields: CheckedFields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Below the address in `base_url`, else below `base`. Users write addresses of websockets there too. */
-const below = (base: string | undefined, path: string) => (fields: CheckedFields) => {
+export const below = (base: string | undefined, path: string) => (fields: CheckedFields) => {
   const given = text(fields, 'base_url') ?? base;
   return given?.replace(/^ws/, 'http').replace(/\/+$/, '').concat(path);
 };
 
 /** At the host of `base_url`, else at `origin`: services whose paths have versions of their own. */
-const at = (origin: string, path: string) => (fields: CheckedFields) => {
+export const at = (origin: string, path: string) => (fields: CheckedFields) => {
   const given = URL.parse(text(fields, 'base_url') ?? origin);
   return given === null ? undefined : `${given.origin.replace(/^ws/, 'http')}${path}`;
 };
 
 /** Names of regions are part of a host name. */
-const REGION = /^[a-z0-9-]{1,40}$/;
+export const REGION = /^[a-z0-9-]{1,40}$/;
 
 const listsModels = (base?: string): KeyCheck => ({
   url: below(base, '/models'),
@@ -71,7 +71,12 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
     headers: header('x-api-key', { 'anthropic-version': '2023-06-01' }),
   },
   google: {
-    url: at('https://generativelanguage.googleapis.com', '/v1beta/models?pageSize=1'),
+    // Voices are at a host of their own, which has no models.
+    url: (fields) => {
+      const isVoice = text(fields, 'base_url')?.includes('texttospeech') === true;
+      const path = isVoice ? '/v1/voices?languageCode=en-US' : '/v1beta/models?pageSize=1';
+      return at('https://generativelanguage.googleapis.com', path)(fields);
+    },
     headers: header('x-goog-api-key'),
     refusingWords: /API key not valid/i,
   },

@@ -1,5 +1,5 @@
-// Checks the keys of services with the services themselves: one request each, all at once, within seconds. Only a
-// service that refuses a key makes it bad; anything else is "not verified", so that no outage of a service keeps a
+// Checks the keys and voices of services with the services themselves: a request for each key, and two at most for a
+// voice, all at once, within seconds. Only a service that refuses a key, or that lists other voices, makes it bad; anything else is "not verified", so that no outage of a service keeps a
 // configuration from being saved.
 
 import type { Egress } from '../../egress/egress-rule.ts';
@@ -11,6 +11,8 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { ServiceHttp } from '../service/service-http.ts';
 import { EMBEDDED, type KeyCheck, keyChecks } from './key-check-table.ts';
+import { voiceListOf } from './voice-list-table.ts';
+import { unknownVoice } from './voice-lists.ts';
 
 export interface ServiceToCheck {
   job: SpeechJob;
@@ -18,7 +20,8 @@ export interface ServiceToCheck {
 }
 
 export interface ServiceVerdict {
-  /** `ok`: accepted; `refused`: the service refuses the key; `unverified`: the check gave no answer about the key. */
+  /** `ok`: accepted; `refused`: the service refuses the key, or does not have the voice; `unverified`: the check gave no
+   *  answer about the key. */
   verdict: 'ok' | 'refused' | 'unverified';
   /** Why, with the service's words and without secrets; empty if it is `ok`. */
   message: string;
@@ -34,8 +37,10 @@ export interface CheckMeans {
 const ANSWER_MS_MAX = 3_000;
 /** With the rest of an answer that comes slowly. */
 const CHECK_MS_MAX = 4_000;
-/** Requests for one configuration: three jobs with a service, a fallback and several keys each. */
+/** Requests for one configuration: three jobs with a service, a fallback and several keys each, and voices. */
 const REQUESTS_MAX = 24;
+/** For one voice: the list, and the voice itself. */
+const VOICE_REQUESTS_MAX = 2;
 
 /** One verdict for each service, in their order: the worst of its keys. Never rejects but with the signal's reason. */
 export async function checkServices(
@@ -76,30 +81,62 @@ const OK: Verdict = { verdict: 'ok', message: '' };
 async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promise<Verdict> {
   const { provider } = service;
   if (EMBEDDED.has(provider)) return OK;
+  const secrets = secretsOf(service);
+  const http = new ServiceHttp({ job, service: provider, secrets, means, isCounted: false });
+  try {
+    const [ofKey, voice] = await Promise.all([
+      keyVerdict(service, http, means),
+      job === 'tts' ? voiceProblem(service, http, means) : undefined,
+    ]);
+    if (ofKey.verdict === 'refused' || voice === undefined) return ofKey;
+    return { verdict: 'refused', message: voice };
+  } finally {
+    await http.close();
+  }
+}
+
+async function keyVerdict(
+  service: ConfiguredService,
+  http: ServiceHttp,
+  means: Means,
+): Promise<Verdict> {
+  const { provider } = service;
   const check = Object.hasOwn(keyChecks, provider) ? keyChecks[provider] : undefined;
   if (check === undefined) return unverified('this service has no request that checks a key');
-  const given = service['api_key'];
-  const keys = [given].flat().filter((key): key is string => typeof key === 'string' && key !== '');
+  const keys = keysOf(service);
   const wrong = keys.find((key) => !key.startsWith(check.keyPrefix ?? ''));
   if (wrong !== undefined) return refused(provider, `its keys begin with ${check.keyPrefix}`);
   if (keys.length === 0 && check.isKeyless !== true) return unverified('it has no API key');
   const url = check.url(service);
   if (url === undefined) return unverified('this service has no request that checks a key');
-  const secrets = secretsOf(service);
-  const http = new ServiceHttp({ job, service: provider, secrets, means, isCounted: false });
-  try {
-    const asked = keys.length === 0 ? [undefined] : keys;
-    const verdicts = await Promise.all(
-      asked.map((key) => ask({ provider, url, key, check }, http, means)),
-    );
-    return (
-      verdicts.find(({ verdict }) => verdict === 'refused') ??
-      verdicts.find(({ verdict }) => verdict === 'unverified') ??
-      OK
-    );
-  } finally {
-    await http.close();
-  }
+  const asked = keys.length === 0 ? [undefined] : keys;
+  const verdicts = await Promise.all(
+    asked.map((key) => ask({ provider, url, key, check }, http, means)),
+  );
+  return (
+    verdicts.find(({ verdict }) => verdict === 'refused') ??
+    verdicts.find(({ verdict }) => verdict === 'unverified') ??
+    OK
+  );
+}
+
+async function voiceProblem(
+  service: ConfiguredService,
+  http: ServiceHttp,
+  { signal, allowance }: Means,
+): Promise<string | undefined> {
+  const { provider, voice } = service;
+  if (typeof voice !== 'string' || voiceListOf(provider) === undefined) return undefined;
+  if (allowance.left < VOICE_REQUESTS_MAX) return undefined;
+  allowance.left -= VOICE_REQUESTS_MAX;
+  const [key] = keysOf(service);
+  const asked = { provider, voice, fields: service, key };
+  return unknownVoice(asked, http, { signal, answerMsMax: ANSWER_MS_MAX });
+}
+
+function keysOf(service: ConfiguredService): string[] {
+  const given = [service['api_key']].flat();
+  return given.filter((key): key is string => typeof key === 'string' && key !== '');
 }
 
 async function ask(

@@ -1,110 +1,145 @@
-// The voices that an account of a service has, in one shape for all services. Source: the services' public API
-// references; contract §3.5.
+// The voices that an account of a service has, in one shape for all services, and whether it has one of them. Source:
+// contract §3.5.
 
 import { isObject, parseJson } from '../../std/json.ts';
-import { ServiceHttp } from '../service/service-http.ts';
-import type { CheckMeans } from './key-check.ts';
-
-export interface Voice {
-  voice_id: string;
-  name: string;
-  description: string | null;
-  accent: string | null;
-  gender: string | null;
-  language: string | null;
-  preview_url: string | null;
-}
-
-interface VoiceList {
-  url: string;
-  headers: (key: string) => Record<string, string>;
-  /** The voices in an answer; what is none is left out. */
-  read(answer: unknown): unknown[];
-  voice(item: Record<string, unknown>): Partial<Voice>;
-}
+import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceHttp, type ServiceHttpOptions } from '../service/service-http.ts';
+import type { CheckedFields } from './key-check-table.ts';
+import { type Voice, type VoiceList, voiceListOf } from './voice-list-table.ts';
 
 /** A person waits for it. */
 const ANSWER_MS_MAX = 5_000;
 /** A few thousand voices. */
 const ANSWER_BYTES_MAX = 8_388_608;
 const VOICES_MAX = 2_000;
-const CHARACTERS_MAX = 500;
+/** Voices that a finding names. */
+const NAMED_MAX = 6;
+/** What a finding repeats of the settings and of a name. */
+const CHARACTERS_MAX = 80;
+/** Statuses by which a service says that it has no voice of that id. */
+const UNKNOWN: readonly unknown[] = [400, 404, 422];
 
-const listIn = (name: string) => (answer: unknown) => {
-  const list = isObject(answer) ? answer[name] : answer;
-  return Array.isArray(list) ? list : [];
-};
-
-const lists: Readonly<Record<string, VoiceList>> = {
-  elevenlabs: {
-    url: 'https://api.elevenlabs.io/v1/voices',
-    headers: (key) => ({ 'xi-api-key': key }),
-    read: listIn('voices'),
-    voice: (item) => {
-      const labels = isObject(item['labels']) ? item['labels'] : {};
-      const { accent, gender, language } = labels as Record<string, string>;
-      return { ...texts({ ...item, accent, gender, language }), voice_id: text(item['voice_id']) };
-    },
-  },
-  deepgram: {
-    url: 'https://api.deepgram.com/v1/models',
-    headers: (key) => ({ authorization: `Token ${key}` }),
-    read: listIn('tts'),
-    voice: (item) => {
-      const metadata = isObject(item['metadata']) ? item['metadata'] : {};
-      const tags = [metadata['tags']].flat();
-      return {
-        voice_id: text(item['canonical_name']),
-        name: text(item['name']),
-        accent: text(metadata['accent']),
-        gender: tags.includes('feminine') ? 'female' : tags.includes('masculine') ? 'male' : null,
-        language: text([item['languages']].flat()[0]),
-        preview_url: text(metadata['sample']),
-      };
-    },
-  },
-  cartesia: {
-    url: 'https://api.cartesia.ai/voices?limit=100',
-    headers: (key) => ({ 'x-api-key': key, 'cartesia-version': '2026-03-01' }),
-    read: listIn('data'),
-    voice: (item) => ({ ...texts(item), voice_id: text(item['id']) }),
-  },
-};
-
-/** The host that lists the voices of a service; undefined if none does. */
+/** The host that lists the voices of a service at its vendor's address; undefined if none does. */
 export function voiceListHost(provider: string): string | undefined {
-  const list = Object.hasOwn(lists, provider) ? lists[provider] : undefined;
-  return list === undefined ? undefined : new URL(list.url).hostname;
+  const url = voiceListOf(provider)?.url({});
+  return url === undefined ? undefined : new URL(url).hostname;
 }
 
 /** Throws ServiceFault. */
 export async function fetchVoices(
-  provider: string,
-  key: string,
-  means: CheckMeans,
+  { provider, key }: { provider: string; key: string },
+  means: ServiceHttpOptions['means'],
   signal: AbortSignal,
 ): Promise<Voice[]> {
-  const list = Object.hasOwn(lists, provider) ? lists[provider] : undefined;
-  if (list === undefined) return [];
+  const list = voiceListOf(provider);
+  const url = list?.url({});
+  if (list === undefined || url === undefined) return [];
   const account = { job: 'tts', service: provider, secrets: [key], means } as const;
   const http = new ServiceHttp({ ...account, isCounted: false });
   try {
-    const answer = await http.request({
-      method: 'GET',
-      url: list.url,
-      headers: { accept: 'application/json', ...list.headers(key) },
-      signal,
-      answerMsMax: ANSWER_MS_MAX,
-    });
-    const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
-    const voices = list
-      .read(body)
-      .slice(0, VOICES_MAX)
-      .flatMap((item) => voiceOf(list, item));
-    return [...new Map(voices.map((voice) => [voice.voice_id, voice])).values()];
+    return (await listed({ list, url, key }, http, { signal, answerMsMax: ANSWER_MS_MAX })).voices;
   } finally {
     await http.close();
   }
+}
+
+export interface VoiceToFind {
+  provider: string;
+  /** As the settings name it. */
+  voice: string;
+  fields: CheckedFields;
+  /** Undefined: it has none. */
+  key: string | undefined;
+}
+
+interface Asking {
+  signal: AbortSignal;
+  answerMsMax: number;
+}
+
+/** What is wrong with the voice, with some that the service has; undefined if nothing is, or nothing shows it. Never
+ *  rejects: a service that does not answer proves nothing. */
+export async function unknownVoice(
+  { provider, voice, fields, key }: VoiceToFind,
+  http: ServiceHttp,
+  asking: Asking,
+): Promise<string | undefined> {
+  const list = voiceListOf(provider);
+  const url = list?.url(fields);
+  if (list === undefined || url === undefined) return undefined;
+  if (key === undefined && list.isKeyless !== true) return undefined;
+  const id = list.idOf?.(voice) ?? voice;
+  const one = list.one?.(fields, encodeURIComponent(id));
+  const [all, own] = await Promise.all([
+    listed({ list, url, key }, http, asking).catch(() => undefined),
+    one === undefined ? undefined : refusalOf({ list, url: one, key }, http, asking),
+  ]);
+  // An address that lists no voices is no such service: it says nothing about one of them either.
+  if (all === undefined || all.voices.length === 0) return undefined;
+  if (all.voices.some((each) => each.voice_id === id)) return undefined;
+  if (one === undefined ? !all.isWhole : own === undefined) return undefined;
+  const words = own ? ` The service says: ${own}` : '';
+  const shown = `Unknown ${provider} voice: ${id.slice(0, CHARACTERS_MAX)}.${words}`;
+  return `${shown} Some that it has: ${namesOf(all.voices)}.`;
+}
+
+interface Question {
+  list: VoiceList;
+  url: string;
+  key: string | undefined;
+}
+
+async function listed(
+  { list, url, key }: Question,
+  http: ServiceHttp,
+  asking: Asking,
+): Promise<{ voices: Voice[]; isWhole: boolean }> {
+  const answer = await http.request({
+    ...{ method: 'GET', url, ...asking },
+    headers: headersOf(list, key),
+  });
+  const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
+  const items = list.read(body);
+  const voices = items.slice(0, VOICES_MAX).flatMap((item) => voiceOf(list, item));
+  const distinct = [...new Map(voices.map((voice) => [voice.voice_id, voice])).values()];
+  return { voices: distinct, isWhole: items.length <= VOICES_MAX && !isPage(body) };
+}
+
+/** The words by which the service does not know the voice; undefined if it does, or gives no answer about it. */
+async function refusalOf(
+  { list, url, key }: Question,
+  http: ServiceHttp,
+  asking: Asking,
+): Promise<string | undefined> {
+  try {
+    const answer = await http.request({
+      ...{ method: 'GET', url, ...asking },
+      headers: headersOf(list, key),
+    });
+    for await (const _part of answer.body) break;
+    return undefined;
+  } catch (error) {
+    // Any other error says nothing about the voice.
+    if (!(error instanceof ServiceFault)) return undefined;
+    return UNKNOWN.includes(error.facts['status']) ? error.detail : undefined;
+  }
+}
+
+function headersOf(list: VoiceList, key: string | undefined): Record<string, string> {
+  return { accept: 'application/json', ...(key === undefined ? {} : list.headers(key)) };
+}
+
+/** Whether the answer says that there are more. */
+function isPage(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  return [body['has_more'], body['next_page_token'], body['nextPageToken']].some(Boolean);
+}
+
+function namesOf(voices: readonly Voice[]): string {
+  const named = voices.slice(0, NAMED_MAX).map(({ name, voice_id: id }) => {
+    return name === id ? id : `${name.slice(0, CHARACTERS_MAX)} (${id})`;
+  });
+  return named.join(', ');
 }
 
 function voiceOf(list: VoiceList, item: unknown): Voice[] {
@@ -124,20 +159,4 @@ function voiceOf(list: VoiceList, item: unknown): Voice[] {
       preview_url: /^https?:\/\//i.test(found.preview_url ?? '') ? (found.preview_url ?? '') : null,
     },
   ];
-}
-
-/** Of the names that services share. */
-function texts(item: Record<string, unknown>): Partial<Voice> {
-  return {
-    name: text(item['name']),
-    description: text(item['description']),
-    accent: text(item['accent']),
-    gender: text(item['gender']),
-    language: text(item['language']),
-    preview_url: text(item['preview_url']),
-  };
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, CHARACTERS_MAX) : '';
 }

@@ -175,6 +175,23 @@ describe("an organization's services", () => {
     expect(await stored()).toBeUndefined();
   });
 
+  it('are refused with a voice that a service does not have, also that of a fallback', async () => {
+    const tts = [{ canonical_name: 'aura-2-zeus-en' }, { canonical_name: 'aura-2-hera-en' }];
+    hosts.answer = () => ({ status: 200, body: { tts } });
+    const deepgram = { provider: 'deepgram', api_key: KEY, voice: 'aura-2-zeus-en' };
+    const other = { ...deepgram, voice: 'aura-2-nobody-en' };
+    const answer = await put(v2({ tts: { ...deepgram, fallbacks: [other] } }));
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toEqual([
+      {
+        model: 'tts',
+        message:
+          'fallbacks.0: Unknown deepgram voice: aura-2-nobody-en. Some that it has: aura-2-zeus-en, aura-2-hera-en.',
+      },
+    ]);
+    expect((await put(v2({ tts: deepgram }))).status).toBe(200);
+  });
+
   it('are stored where a service cannot be asked', async () => {
     hosts.answer = () => ({ status: 503 });
     expect((await put(v2({ llm: openai }))).status).toBe(200);

@@ -81,4 +81,32 @@ describe('the services of a node', () => {
     await save({ language: 'en-GB', voice: 'rms' });
     expect((await validate()).status).toBe(200);
   });
+
+  it('are refused with a voice that the service does not have, and asked about once', async () => {
+    hosts.answer = ({ url }) => {
+      if (url.endsWith('/v1/voices')) {
+        return { status: 200, body: { voices: [{ voice_id: 'r1', name: 'Rachel' }] } };
+      }
+      return { status: url.endsWith('/nobody') ? 404 : 200 };
+    };
+    const elevenlabs = { provider: 'elevenlabs', api_key: KEY, voice: 'r1' };
+    const configurations = { model_overrides: { tts: elevenlabs } };
+    const [first, ...others] = withData({ voice: 'nobody' }).nodes;
+    const nodes = [first, ...others];
+    const saved = (definition: unknown) =>
+      served.call('PUT', `/api/v1/workflow/${world.id}`, {
+        body: { workflow_definition: definition, workflow_configurations: configurations },
+      });
+    const refused = await saved({ ...smallWorkflow, nodes });
+    expect(refused.status, refused.text).toBe(422);
+    expect(refused.text).toContain(`node ${first?.id}: Unknown elevenlabs voice: nobody.`);
+    expect(refused.text).toContain('Some that it has: Rachel (r1).');
+    const known = withData({ voice: 'r1' });
+    expect((await saved(known)).status).toBe(200);
+    hosts.asked.length = 0;
+    expect((await saved(known)).status).toBe(200);
+    expect(hosts.asked).toEqual([]);
+    const own = withData({ model_overrides: { tts: { ...elevenlabs, voice: 'nobody' } } });
+    expect((await saved(own)).text).toContain('Unknown elevenlabs voice: nobody.');
+  });
 });

@@ -1,25 +1,12 @@
 // Keys are checked with their services: one request each, with a verdict that only a refusal makes bad.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { checkServices } from '../../../src/speech/account/key-check.ts';
 import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
-import { type ServiceHosts, startServiceHosts } from '../../fakes/services/service-hosts.ts';
+import { KEY, withHosts } from './hosts-of-services.ts';
 
-const KEY = 'sk-0123456789abcdef';
-let hosts: ServiceHosts;
-let clock: FakeClock;
-
-beforeAll(async () => {
-  hosts = await startServiceHosts();
-});
-afterAll(() => hosts.close());
-beforeEach(() => {
-  clock = new FakeClock();
-  hosts.asked.length = 0;
-  hosts.answer = () => ({ status: 200 });
-});
+const world = withHosts();
 
 const service = (provider: string, fields: Record<string, unknown> = {}) => ({
   job: 'llm' as const,
@@ -27,7 +14,7 @@ const service = (provider: string, fields: Record<string, unknown> = {}) => ({
 });
 
 async function verdictOf(provider: string, fields: Record<string, unknown> = {}) {
-  const means = { clock, egress: hosts.egress };
+  const means = { clock: world.clock, egress: world.hosts.egress };
   const signal = new AbortController().signal;
   const [verdict] = await checkServices([service(provider, fields)], means, signal);
   return verdict;
@@ -73,6 +60,13 @@ describe('the check of a key', () => {
       KEY,
     ],
     [
+      'google',
+      { base_url: 'https://texttospeech.googleapis.com' },
+      'GET texttospeech.googleapis.com/v1/voices?languageCode=en-US',
+      'x-goog-api-key',
+      KEY,
+    ],
+    [
       'azure',
       { endpoint: 'https://me.openai.azure.com/' },
       'GET me.openai.azure.com/openai/v1/models',
@@ -97,15 +91,15 @@ describe('the check of a key', () => {
     'asks %s once, with the key where it wants it (%o)',
     async (provider, fields, asked, name, value) => {
       expect(await verdictOf(provider, fields)).toMatchObject({ verdict: 'ok', message: '' });
-      expect(hosts.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([asked]);
-      expect(hosts.asked[0]?.headers[name]).toBe(value);
+      expect(world.hosts.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([asked]);
+      expect(world.hosts.asked[0]?.headers[name]).toBe(value);
     },
   );
 
   it.each([401, 403])(
     'is a refusal at %i, in the words of the service and without the key',
     async (status) => {
-      hosts.answer = () => ({ status, body: { error: { message: `bad key ${KEY}` } } });
+      world.hosts.answer = () => ({ status, body: { error: { message: `bad key ${KEY}` } } });
       expect(await verdictOf('deepgram')).toMatchObject({
         verdict: 'refused',
         message: 'Invalid deepgram API key. The service says: bad key [redacted]',
@@ -114,7 +108,7 @@ describe('the check of a key', () => {
   );
 
   it.each([302, 404, 429, 500])('verifies nothing at %i', async (status) => {
-    hosts.answer = () => ({ status, body: { message: 'busy' } });
+    world.hosts.answer = () => ({ status, body: { message: 'busy' } });
     expect(await verdictOf('openai')).toMatchObject({
       verdict: 'unverified',
       message: expect.stringContaining(`it answered ${status}`),
@@ -122,20 +116,23 @@ describe('the check of a key', () => {
   });
 
   it.each(['xai', 'lmnt'])('of %s is a refusal at 401 alone', async (provider) => {
-    hosts.answer = () => ({ status: 403 });
+    world.hosts.answer = () => ({ status: 403 });
     expect(await verdictOf(provider)).toMatchObject({ verdict: 'unverified' });
-    hosts.answer = () => ({ status: 401 });
+    world.hosts.answer = () => ({ status: 401 });
     expect(await verdictOf(provider)).toMatchObject({ verdict: 'refused' });
   });
 
   it('takes a key of few permissions for a good one', async () => {
     const message = 'The API key you used is missing the permission models_read';
-    hosts.answer = () => ({ status: 401, body: { detail: { message } } });
+    world.hosts.answer = () => ({ status: 401, body: { detail: { message } } });
     expect(await verdictOf('elevenlabs')).toMatchObject({ verdict: 'unverified' });
   });
 
   it('understands a refusal under another status', async () => {
-    hosts.answer = () => ({ status: 400, body: { error: { message: 'API key not valid.' } } });
+    world.hosts.answer = () => ({
+      status: 400,
+      body: { error: { message: 'API key not valid.' } },
+    });
     expect(await verdictOf('google')).toMatchObject({ verdict: 'refused' });
   });
 
@@ -146,7 +143,7 @@ describe('the check of a key', () => {
       verdict: 'unverified',
     });
     expect(await verdictOf('google', { api_key: null })).toMatchObject({ verdict: 'unverified' });
-    expect(hosts.asked).toEqual([]);
+    expect(world.hosts.asked).toEqual([]);
   });
 
   it('refuses a key that cannot be one of the service', async () => {
@@ -158,45 +155,45 @@ describe('the check of a key', () => {
 
   it('finds the embedded services good without a question', async () => {
     expect(await verdictOf('flite')).toMatchObject({ verdict: 'ok' });
-    expect(hosts.asked).toEqual([]);
+    expect(world.hosts.asked).toEqual([]);
   });
 
   it('asks for every key of a list, and the worst one counts', async () => {
-    hosts.answer = ({ headers }) => ({
+    world.hosts.answer = ({ headers }) => ({
       status: headers['authorization'] === 'Bearer b' ? 401 : 200,
     });
     expect(await verdictOf('openai', { api_key: ['a', 'b'] })).toMatchObject({
       verdict: 'refused',
     });
-    expect(hosts.asked).toHaveLength(2);
+    expect(world.hosts.asked).toHaveLength(2);
   });
 
   it('asks no more than 24 times at once', async () => {
     const keys = Array.from({ length: 30 }, (_, nth) => `key-${nth}`);
     expect(await verdictOf('openai', { api_key: keys })).toMatchObject({ verdict: 'unverified' });
-    expect(hosts.asked).toHaveLength(24);
+    expect(world.hosts.asked).toHaveLength(24);
   });
 
   it('waits three seconds for a silent service, and for all of them together', async () => {
-    hosts.answer = () => undefined;
+    world.hosts.answer = () => undefined;
     const verdicts = checkServices(
       [service('openai'), service('deepgram')],
-      { clock, egress: hosts.egress },
+      { clock: world.clock, egress: world.hosts.egress },
       new AbortController().signal,
     );
-    await vi.waitFor(() => expect(hosts.asked).toHaveLength(2));
-    clock.advance(3_000);
+    await vi.waitFor(() => expect(world.hosts.asked).toHaveLength(2));
+    world.clock.advance(3_000);
     expect(await verdicts).toMatchObject([
       { verdict: 'unverified', durationMs: 3_000 },
       { verdict: 'unverified', durationMs: 3_000 },
     ]);
-    expect(clock.timers).toBe(0);
+    expect(world.clock.timers).toBe(0);
   });
 
   it('does not reach a private network while sign-up is open', async () => {
     const [verdict] = await checkServices(
       [service('openai', { base_url: 'http://127.0.0.1:1/v1' })],
-      { clock, egress: openSignUpEgress() },
+      { clock: world.clock, egress: openSignUpEgress() },
       new AbortController().signal,
     );
     expect(verdict).toMatchObject({

@@ -20,7 +20,7 @@ beforeEach(() => {
 function voices(provider: string, body: unknown, status = 200) {
   hosts.answer = () => ({ status, body });
   const means = { clock: new FakeClock(), egress: hosts.egress };
-  return fetchVoices(provider, KEY, means, new AbortController().signal);
+  return fetchVoices({ provider, key: KEY }, means, new AbortController().signal);
 }
 
 const NONE = { description: null, accent: null, gender: null, language: null, preview_url: null };

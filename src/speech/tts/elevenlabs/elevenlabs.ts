@@ -2,6 +2,7 @@
 // format, and serves up to four utterances of any calls. Source: ElevenLabs API reference (November 2026).
 
 import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
+import { voiceId } from '../../../model/speech-services/voice-id.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { ContextConnection } from '../streaming/context-connection.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';
@@ -85,9 +86,4 @@ function voiceSettings(settings: Settings) {
     use_speaker_boost: settings.use_speaker_boost,
     speed: Math.min(vendor.speedMax, Math.max(vendor.speedMin, settings.speed)),
   };
-}
-
-/** Lists of voices show "Name - id". */
-function voiceId(voice: string): string {
-  return voice.split(' - ').at(-1)?.trim() ?? voice;
 }
