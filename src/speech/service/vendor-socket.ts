@@ -31,6 +31,9 @@ export interface VendorSocketOptions {
   service: string;
   /** `ws:` or `wss:`, with its query. */
   url: string;
+  /** Asks for the address in place of `url`, which the service gives with a token of its own: the headers are not sent
+   *  there. A socket behind TLS stays behind it. */
+  locate?: (signal: AbortSignal) => Promise<string>;
   headers?: Record<string, string>;
   /** Keys and tokens in `url` and `headers`: no fault repeats them. */
   secrets: readonly string[];
@@ -74,6 +77,10 @@ const REFUSAL_BYTES_MAX = 4_096;
 
 export class VendorSocket {
   readonly #options: VendorSocketOptions;
+  #url: string;
+  #headers: Record<string, string>;
+  #secrets: readonly string[];
+  readonly #locating = new AbortController();
   /** Undefined if none was opened. */
   #socket: WebSocket | undefined;
   /** While the socket in use is a connection that was opened ahead, and has not answered. */
@@ -91,8 +98,12 @@ export class VendorSocket {
   constructor(options: VendorSocketOptions) {
     this.#options = options;
     const { clock, job, readyMsMax = READY_MS } = options;
+    this.#url = options.url;
+    this.#headers = options.headers ?? {};
+    this.#secrets = options.secrets;
     this.#received = new ReceiveLimit(clock, receiveLimitsOf(job));
-    this.#connect(true);
+    if (options.locate === undefined) this.#connect(true);
+    else void this.#locate(options.locate);
     this.#deadline = clock.after(readyMsMax, () => this.fail('timeout', 'not ready in time'));
   }
 
@@ -127,11 +138,12 @@ export class VendorSocket {
   /** Ends the socket with a fault, which goes to the listener. */
   fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
     if (this.#state === 'closed') return;
-    const { job, service, secrets, listener } = this.#options;
+    const { job, service, listener } = this.#options;
+    const redact = this.#secrets;
     this.#stop();
     this.#socket?.terminate();
     serviceFaults.inc({ kind: job, service, fault: kind });
-    listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact: secrets }));
+    listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact }));
   }
 
   /** Sends `last`, and closes; nothing is reported any more. */
@@ -150,8 +162,28 @@ export class VendorSocket {
     socket?.once('close', () => deadline.cancel());
   }
 
+  async #locate(locate: NonNullable<VendorSocketOptions['locate']>): Promise<void> {
+    try {
+      const located = await locate(this.#locating.signal);
+      if (this.#state === 'closed') return;
+      const url = URL.parse(located);
+      const isTls = url?.protocol === 'wss:';
+      if (url === null || (!isTls && (url.protocol !== 'ws:' || this.#url.startsWith('wss:')))) {
+        this.fail('protocol', 'the address of the websocket is none, or without TLS');
+        return;
+      }
+      this.#secrets = [...this.#secrets, located, ...url.searchParams.values()];
+      this.#headers = {};
+      this.#url = located;
+      this.#connect(true);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
   #connect(mayBeWarm: boolean): void {
-    const { url, headers, egress, warm, clock } = this.#options;
+    const { egress, warm, clock } = this.#options;
+    const url = this.#url;
     let socket: WebSocket;
     let ready: Duplex | undefined;
     try {
@@ -159,7 +191,7 @@ export class VendorSocket {
       egress.check((URL.parse(url)?.origin ?? '').replace(/^ws/, 'http'));
       ready = mayBeWarm ? warm?.take(url) : undefined;
       socket = new WebSocket(url, {
-        headers: headers ?? {},
+        headers: this.#headers,
         maxPayload: receiveLimitsOf(this.#options.job).messageBytesMax,
         perMessageDeflate: false,
         // Messages are JSON, which is checked when it is read.
@@ -239,6 +271,16 @@ export class VendorSocket {
   }
 
   #failed(error: unknown): void {
+    if (error instanceof ServiceFault) {
+      const { kind, detail: words, facts } = error;
+      const { status, retryAfterMs: after } = facts;
+      const more = {
+        ...(typeof status === 'number' && { status }),
+        ...(typeof after === 'number' && { retryAfterMs: after }),
+      };
+      this.fail(kind, words, more);
+      return;
+    }
     const detail = error instanceof Error ? error.message : 'not connected';
     this.fail(faultKindOfError(error), detail, { cause: error });
   }
@@ -299,6 +341,7 @@ export class VendorSocket {
 
   #stop(): void {
     this.#state = 'closed';
+    this.#locating.abort();
     this.#waiting.length = 0;
     this.#deadline?.cancel();
     this.#hasAnswered();

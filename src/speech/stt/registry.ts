@@ -55,6 +55,7 @@ const create: {
   cartesia: createSttPreset,
   deepgram: createDeepgram,
   elevenlabs: createSttPreset,
+  gladia: createSttPreset,
   groq: createOpenAiStt,
   huggingface: createHuggingFaceStt,
   jambonz_stt: createSttPreset,

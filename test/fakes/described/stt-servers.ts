@@ -6,6 +6,7 @@ import type { SttPreset } from '../../../src/model/speech-services/schemas/descr
 import type { HeardWord } from '../call/spoken-words.ts';
 import type { Refusal } from '../services/service-socket.ts';
 import type { Protocol, SttSession } from '../services/stt-server.ts';
+import { gladiaProtocol } from './gladia-server.ts';
 import { codesOf, type Message, Recognizing, seconds, textOf } from './recognizing.ts';
 
 class Cartesia extends Recognizing {
@@ -381,6 +382,7 @@ export const sttProtocols: Record<SttPreset, (key: string) => Protocol> = {
     },
     open: (session) => new Scribe(session),
   }),
+  gladia: gladiaProtocol,
   sarvam: (key) => ({
     check: (request, url) => {
       const query = {

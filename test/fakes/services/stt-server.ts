@@ -55,6 +55,8 @@ export interface AudioWords {
 export interface Protocol {
   /** In place of the upgrade. */
   check(request: IncomingMessage, url: URL): Refusal | undefined;
+  /** The answer to a POST before the connection. `origin`: of the server's websockets. Default: 404. */
+  post?(request: IncomingMessage, url: URL, sent: { body: unknown; origin: string }): Refusal;
   open(session: SttSession): SessionHandler;
 }
 
@@ -201,6 +203,14 @@ export async function startSttServer(
       if (connectDelayMs === undefined) return undefined;
       return new Promise((resolve) => clock.after(connectDelayMs, resolve));
     },
+    onRequest: async (request, response) => {
+      const url = new URL(request.url ?? '/', 'http://fake');
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part);
+      const body = parseJson(Buffer.concat(parts).toString());
+      const answer = protocol.post?.(request, url, { body, origin: service.url }) ?? NOT_FOUND;
+      response.writeHead(answer.status, answer.headers).end(answer.body);
+    },
     refuse(request) {
       const url = new URL(request.url ?? '/', 'ws://fake');
       const open = sessions.filter(({ isOpen }) => isOpen).length;
@@ -233,6 +243,7 @@ export async function startSttServer(
   return { url: service.url, sessions, violations, refusals, close: () => service.close() };
 }
 
+const NOT_FOUND: Refusal = { status: 404, body: '{}' };
 const TOO_MANY: Refusal = {
   status: 429,
   body: '{"err_code":"TOO_MANY_REQUESTS","err_msg":"Too many requests."}',

@@ -52,6 +52,19 @@ const elevenlabs = z
   })
   .meta(about('ElevenLabs Scribe', '90 languages.', 'https://elevenlabs.io/docs'));
 
+const gladia = z
+  .object({
+    provider: z.literal('gladia'),
+    api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
+    model: named('solaria-1'),
+    language: language.optional().describe('Default: detected.'),
+    region: z.enum(['eu-west', 'us-west']).optional(),
+    base_url: describedAddress(/^(wss?|https?)$/).default('https://api.gladia.io'),
+    keyterms,
+  })
+  .meta(about('Gladia', 'Ends utterances by its own silence.', 'https://docs.gladia.io'));
+
 const sarvam = z
   .object({
     provider: z.literal('sarvam'),
@@ -137,6 +150,7 @@ const jambonz = z
 export const sttPresetServices = {
   cartesia,
   elevenlabs,
+  gladia,
   sarvam,
   smallest,
   soniox,

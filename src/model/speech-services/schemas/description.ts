@@ -142,9 +142,20 @@ function refuseSecrets(
   context.addIssue({ code: 'custom', path: place, message: SECRET_IN_DESCRIPTION });
 }
 
+const session = z
+  .strictObject({
+    body: template,
+    url: path.describe("Where the websocket's address is in the JSON of the answer."),
+  })
+  .describe(
+    'A POST to the address before the connection, with query and headers; the answer names the address of the ' +
+      'websocket, which gets neither.',
+  );
+
 export const recognizerDescription = z
   .strictObject({
     ...connection,
+    session: session.optional(),
     audio: z.strictObject({
       format: z.enum(['ulaw8', 's16@8000', 's16@16000', 's16@24000']),
       packet_ms: z.int().min(20).max(200).default(60),
@@ -169,8 +180,10 @@ export const recognizerDescription = z
     session_ms_max: z.int().min(60_000).max(86_400_000).optional(),
     billing: z.enum(['audio', 'session']).default('audio'),
   })
-  .superRefine(({ path, query, headers, open, keepalive, close, audio, finalize }, context) => {
-    refuseSecrets({ path, query, headers, open, keepalive, close, audio, finalize }, context);
+  .superRefine((recognizer, context) => {
+    const { path, query, headers, session, open, keepalive, close, audio, finalize } = recognizer;
+    const sent = { session, open, keepalive, close, audio, finalize };
+    refuseSecrets({ path, query, headers, ...sent }, context);
     if (audio.channels === 2 && audio.format === 'ulaw8') {
       const message = 'two channels are of PCM alone: a format of s16';
       context.addIssue({ code: 'custom', path: ['audio', 'channels'], message });

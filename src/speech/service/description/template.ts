@@ -11,7 +11,7 @@ import type { FaultDetails, FaultKind } from '../service-fault.ts';
 
 const NAME = /\{([a-z_]{1,40})\}/g;
 
-/** Undefined if it has a name without a value. */
+/** Undefined if it has a name without a value, or is an object of whose fields none is left. */
 export function filled(template: unknown, values: DescriptionValues): unknown {
   if (typeof template === 'string') return filledText(template, values);
   if (Array.isArray(template)) {
@@ -25,6 +25,7 @@ export function filled(template: unknown, values: DescriptionValues): unknown {
     const value = filled(each, values);
     return value === undefined ? [] : [[name, value]];
   });
+  if (fields.length === 0 && Object.keys(template).length > 0) return undefined;
   return Object.fromEntries(fields);
 }
 

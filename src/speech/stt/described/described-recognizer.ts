@@ -15,12 +15,14 @@ import {
   matches,
   messageOf,
 } from '../../service/description/template.ts';
+import type { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import { OwedFinals } from '../streaming/owed-finals.ts';
 import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import { hasInterim, resultsIn } from './described-results.ts';
+import { locatorOf } from './described-session.ts';
 
 /** How long the answer to `finalize` may take: a multiple of the 99th percentile, within what a turn waits. */
 const FINAL_SHARE = 1.5;
@@ -49,6 +51,8 @@ export interface DescribedOptions {
   values: DescriptionValues;
   listener: RecognizerListener;
   wire?: Wire;
+  /** For the request before the connection, where the description has one. */
+  http?: ServiceHttp | undefined;
 }
 
 export class DescribedRecognizer implements Recognizer {
@@ -91,6 +95,7 @@ export class DescribedRecognizer implements Recognizer {
     this.#socket = new RecognizerSocket({
       ...{ means, model, service, listener, billing },
       url: addressOf(baseUrl.replace(/^http/, 'ws'), description, values),
+      ...locatorOf(options),
       headers: headersOf(description.headers, values),
       secrets,
       opening: wire?.opening() ?? description.open.map((each) => messageOf(each, values)),

@@ -9,6 +9,7 @@ import type {
   RecognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 import { secretsOf } from '../../service/description/template.ts';
+import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';
 import type { SpeechToText } from '../stt.ts';
@@ -38,6 +39,14 @@ function create(
   const secret = 'api_secret' in settings ? settings.api_secret : undefined;
   const language = 'language' in settings ? settings.language : undefined;
   const own = 'keyterms' in settings ? (settings.keyterms ?? []) : [];
+  const region = 'region' in settings ? settings.region : undefined;
+  const http =
+    description.session &&
+    new ServiceHttp({
+      ...{ job: 'stt', service, means, secrets: secretsOf({ key, secret }) },
+      // The socket counts its faults.
+      isCounted: false,
+    });
   return {
     name: service,
     model,
@@ -50,19 +59,20 @@ function create(
     open(expectation, listener) {
       const terms = vocabulary(own, expectation, KEYTERMS_MAX);
       const values: DescriptionValues = {
-        ...{ key, secret, model, language },
+        ...{ key, secret, model, language, region },
         // The services detect it where it is not given.
         known_language: ['auto', 'multi', 'unknown'].includes(language ?? 'auto')
           ? undefined
           : language,
         terms: terms.length === 0 ? undefined : terms,
+        has_terms: terms.length === 0 ? undefined : true,
         audio: undefined,
       };
       const secrets = secretsOf(values);
-      const of = { means, service, model, baseUrl, secrets, description, values, listener };
+      const of = { means, service, model, baseUrl, secrets, description, values, listener, http };
       return new DescribedRecognizer(of);
     },
     prepare: () => means.warm.prepare(baseUrl.replace(/^http/, 'ws')),
-    close: () => Promise.resolve(),
+    close: async () => http?.close(),
   };
 }

@@ -7,6 +7,7 @@ import {
   recognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 
+import { gladia } from './gladia-preset.ts';
 import { jambonz, vapi } from './own-server-presets.ts';
 
 const bearer = { authorization: 'Bearer {key}' };
@@ -347,6 +348,7 @@ const xai = {
 const described = {
   cartesia,
   elevenlabs,
+  gladia,
   sarvam,
   smallest,
   soniox,

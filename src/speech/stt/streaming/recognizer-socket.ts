@@ -14,6 +14,7 @@ export interface RecognizerSocketOptions
     VendorSocketOptions,
     | 'service'
     | 'url'
+    | 'locate'
     | 'headers'
     | 'secrets'
     | 'opening'

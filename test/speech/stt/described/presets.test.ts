@@ -1,6 +1,6 @@
 // Every preset of a recogniser against its service's own messages, which the fake has from the vendor's reference.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import {
@@ -10,6 +10,7 @@ import {
 import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
+import { VendorSocket } from '../../../../src/speech/service/vendor-socket.ts';
 import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
@@ -52,13 +53,19 @@ async function connect(
   const used =
     given.withFallback === true ? createSttFallback({ services, clock, log: quietLog().log }) : stt;
   const rig = new RecognizerRig(clock, used, { ...OPEN_SPEECH, boost: ['Ada'] });
-  opened.push(server, rig.recognizer);
+  opened.push(server, rig.recognizer, stt);
   await settle();
+  if (sttPresets[provider].session !== undefined) {
+    // The request takes real time, of which the clock knows nothing.
+    const isOver = () =>
+      server.sessions.length > 0 || rig.errors.length > 0 || next.sessions.length > 0;
+    await vi.waitFor(() => expect(isOver()).toBe(true), { timeout: 20_000, interval: 2 });
+  }
   return { rig, server, stt, next, clock };
 }
 
 const presets = Object.keys(sttPresetServices) as SttPreset[];
-const bySilence = new Set<SttPreset>(['xai', 'vapi_transcriber', 'jambonz_stt']);
+const bySilence = new Set<SttPreset>(['gladia', 'xai', 'vapi_transcriber', 'jambonz_stt']);
 const wordless = new Set<SttPreset>(['sarvam', 'vapi_transcriber', 'jambonz_stt']);
 
 describe.each(presets)('the preset %s', (provider) => {
@@ -206,5 +213,78 @@ describe('what presets send first', () => {
   ] as const)('%s: %j', async (provider, settings, message) => {
     const { server } = await connect(provider, { settings });
     expect(server.sessions[0]?.received[0]).toEqual(message);
+  });
+});
+
+describe('a request before the connection', () => {
+  it('opens a session with the settings, and its token is in no fault', async () => {
+    const settings = { language: 'de', region: 'us-west', keyterms: ['Byron'] };
+    const faults = { close: { atMs: 200, code: 4_401, reason: 'token-0123456789-1 has expired' } };
+    const { rig, server } = await connect('gladia', { settings, faults });
+    expect([server.sessions.length, server.violations]).toEqual([1, []]);
+    expect(server.sessions[0]?.headers['x-gladia-key']).toBeUndefined();
+    await rig.silence(500);
+    expect(rig.fault).toMatchObject({ kind: 'auth', detail: '[redacted] has expired' });
+  });
+
+  it('is a fault where it is refused, with the words of the service', async () => {
+    const { rig } = await connect('gladia', { settings: { model: 'unknown-model' } });
+    expect(rig.fault).toMatchObject({
+      kind: 'request',
+      isPermanent: true,
+      detail: 'Unprocessable',
+    });
+    expect(rig.fault.facts['status']).toBe(422);
+  });
+
+  const described = (baseUrl: string, more: object = {}) => {
+    const clock = new FakeClock();
+    const settings = sttServices.websocket_stt.parse({
+      ...{ provider: 'websocket_stt', api_key: KEY, base_url: baseUrl, model: 'solaria-1' },
+      description: { ...sttPresets.gladia, ...more },
+    });
+    const stt = createSttService(settings, serviceMeans(clock));
+    const rig = new RecognizerRig(clock, stt);
+    opened.push(rig.recognizer, stt);
+    return { rig, clock };
+  };
+
+  it.each([
+    ['names no address', '{"id":"s"}', 'the answer names no address of a websocket'],
+    ['is no JSON', 'hello', 'the answer names no address of a websocket'],
+    ['names a page', '{"url":"https://a.example/x"}', 'the address of the websocket is none'],
+    ['names no URL', '{"url":"nothing"}', 'the address of the websocket is none'],
+  ])('is a fault where the answer %s', async (_what, body, detail) => {
+    const post = () => ({ status: 201, body });
+    const server = await startSttServer(
+      { clock: new FakeClock(), key: KEY },
+      { ...sttProtocols.gladia(KEY), post },
+    );
+    opened.push(server);
+    const { rig } = described(server.url);
+    await vi.waitFor(() => expect(rig.errors).toHaveLength(1), { timeout: 20_000 });
+    expect(rig.fault).toMatchObject({ kind: 'protocol', detail: expect.stringContaining(detail) });
+  });
+
+  it('ends with the recogniser', async () => {
+    const { rig, clock } = described('ws://127.0.0.1:9');
+    rig.recognizer.close();
+    await settle();
+    expect([rig.errors, clock.timers]).toEqual([[], 0]);
+  });
+
+  it('keeps the websocket behind TLS where its own address is', () => {
+    const locate = () => Promise.resolve('ws://a.example/x?token=1');
+    const clock = new FakeClock();
+    const faults: ServiceFault[] = [];
+    const { egress } = serviceMeans(clock);
+    const socket = new VendorSocket({
+      ...{ job: 'stt', service: 's', url: 'wss://a.example', secrets: [], clock, egress, locate },
+      listener: { onText: () => undefined, onFault: (fault) => faults.push(fault) },
+    });
+    return settle().then(() => {
+      expect(faults.map(({ kind }) => kind)).toEqual(['protocol']);
+      socket.close();
+    });
   });
 });

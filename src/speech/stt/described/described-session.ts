@@ -1,0 +1,50 @@
+// The request before the connection of a described recogniser: it opens a session at the service, whose answer names the
+// address of the websocket.
+
+import type {
+  DescriptionValues,
+  RecognizerDescription,
+} from '../../../model/speech-services/schemas/description.ts';
+import { parseJson } from '../../../std/json.ts';
+import { addressOf, headersOf, messageOf, textAt } from '../../service/description/template.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceHttp } from '../../service/service-http.ts';
+import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
+
+/** The socket waits no longer than this to be ready. */
+const ANSWER_MS_MAX = 2_500;
+const ANSWER_BYTES_MAX = 65_536;
+
+interface Opened {
+  service: string;
+  baseUrl: string;
+  description: RecognizerDescription;
+  values: DescriptionValues;
+  http?: ServiceHttp | undefined;
+}
+
+/** Nothing for a description without such a request. */
+export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
+  const { service, baseUrl, description, values, http } = of;
+  const { session } = description;
+  if (session === undefined || http === undefined) return {};
+  return {
+    locate: async (signal) => {
+      const answer = await http.request({
+        method: 'POST',
+        url: addressOf(baseUrl.replace(/^ws/, 'http'), description, values),
+        headers: {
+          ...{ 'content-type': 'application/json', accept: 'application/json' },
+          ...headersOf(description.headers, values),
+        },
+        body: messageOf(session.body, values),
+        ...{ signal, answerMsMax: ANSWER_MS_MAX },
+      });
+      const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
+      const url = textAt(body, session.url);
+      if (url !== undefined) return url;
+      const detail = 'the answer names no address of a websocket';
+      throw new ServiceFault('stt', service, 'protocol', { detail });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// Gladia's live interface, version 2, as its reference documents it (November 2026). It was not tried on a live account.
+
+/** The address of the websocket comes from a request, with a token. Without a finalize, its silence ends an utterance. */
+export const gladia = {
+  path: '/v2/live',
+  query: { region: '{region}' },
+  headers: { 'x-gladia-key': '{key}' },
+  session: {
+    body: {
+      encoding: 'wav/ulaw',
+      bit_depth: 8,
+      sample_rate: 8_000,
+      channels: 1,
+      model: '{model}',
+      endpointing: 0.3,
+      language_config: { languages: ['{known_language}'], code_switching: false },
+      realtime_processing: {
+        custom_vocabulary: '{has_terms}',
+        custom_vocabulary_config: { vocabulary: '{terms}' },
+      },
+      messages_config: {
+        receive_partial_transcripts: true,
+        receive_final_transcripts: true,
+        receive_speech_events: false,
+        receive_acknowledgments: false,
+      },
+    },
+    url: 'url',
+  },
+  audio: { format: 'ulaw8', packet_ms: 60 },
+  results: [
+    {
+      when: [
+        { path: 'type', equals: 'transcript' },
+        { path: 'data.is_final', equals: true },
+      ],
+      is: 'final',
+      text: 'data.utterance.text',
+      confidence: 'data.utterance.confidence',
+      language: 'data.utterance.language',
+      words: { list: 'data.utterance.words', word: 'word', start: 'start', end: 'end' },
+    },
+    {
+      when: [{ path: 'type', equals: 'transcript' }],
+      is: 'partial',
+      text: 'data.utterance.text',
+    },
+  ],
+  errors: [
+    { when: [{ path: 'error', exists: true }], detail: 'error.message', kind: 'request' },
+    { when: [{ path: 'type', equals: 'error' }], detail: 'data.message', kind: 'overload' },
+  ],
+  keepalive: { after_ms: 20_000, message: { type: 'audio_chunk', data: { chunk: '' } } },
+  close: { type: 'stop_recording' },
+  final_ms_p99: 1_490,
+};
