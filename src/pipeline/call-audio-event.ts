@@ -43,8 +43,10 @@ export type CallAudioEvent =
   | { type: 'usage'; usage: ServiceUsage }
   /** A service or the recording failed; the call goes on as far as it can. */
   | { type: 'fault'; error: GatewayError }
-  /** Speech recognition has failed for good: the caller has the keypad. At most once. */
+  /** Speech recognition has failed: the caller has the keypad, until `recognizer-restored`. */
   | { type: 'recognizer-lost' }
+  /** The recogniser of another node has had words. */
+  | { type: 'recognizer-restored' }
   /** Our own code failed: the call must end. At most once; its handler must not throw. */
   | { type: 'broken'; error: unknown };
 

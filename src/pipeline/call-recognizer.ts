@@ -1,9 +1,15 @@
 // The call's recogniser: opened when the call begins to listen, gone after a fault. Its results go to turn-taking, what
-// turn-taking detects of the caller's voice goes to it. Without one, the caller has the keypad.
+// turn-taking detects of the caller's voice goes to it. Without one, the caller has the keypad, until a node with other
+// recognisers.
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
-import type { Recognizer, RecognizerListener, SpeechToText } from '../speech/stt/stt.ts';
+import type {
+  RecognizedWords,
+  Recognizer,
+  RecognizerListener,
+  SpeechToText,
+} from '../speech/stt/stt.ts';
 import type { CallAudioEvent } from './call-audio-event.ts';
 import type { DeferredEvents } from './deferred-events.ts';
 import type { RecognizerControls, TurnTaking } from './turn/turn-taking.ts';
@@ -18,22 +24,37 @@ export interface CallRecognizerOptions {
 export class CallRecognizer implements RecognizerControls {
   readonly #options: CallRecognizerOptions;
   #recognizer: Recognizer | undefined;
+  #turnTaking: TurnTaking | undefined;
+  #expectation: ExpectedInput = OPEN_SPEECH;
   #list = 0;
+  #opened = 0;
+  /** All recognisers failed, and no other one has had words since. */
+  #isLost = false;
 
   constructor(options: CallRecognizerOptions) {
     this.#options = options;
   }
 
   open(turnTaking: TurnTaking): void {
-    this.#recognizer = this.#options.stt?.open(OPEN_SPEECH, this.#listener(turnTaking));
-    if (this.#list > 0) this.#recognizer?.switchTo?.(this.#list);
+    this.#turnTaking = turnTaking;
+    const { stt } = this.#options;
+    this.#recognizer = stt?.open(this.#expectation, this.#listener(turnTaking), this.#list);
   }
 
   /** The services of another node, after the caller's current turn. */
   switchTo(list: number): void {
     if (list === this.#list) return;
     this.#list = list;
-    this.#recognizer?.switchTo?.(list);
+    if (this.#isLost && this.#recognizer === undefined) this.#openAgain();
+    else this.#recognizer?.switchTo?.(list);
+  }
+
+  /** The services of another node may work. */
+  #openAgain(): void {
+    const { stt } = this.#options;
+    if (stt === undefined || this.#turnTaking === undefined) return;
+    this.open(this.#turnTaking);
+    this.#turnTaking.recognizerReplaced(stt.capabilities);
   }
 
   /** 20 ms of the caller; borrowed. */
@@ -58,23 +79,53 @@ export class CallRecognizer implements RecognizerControls {
   }
 
   expect(expectation: ExpectedInput): void {
+    this.#expectation = expectation;
     this.#recognizer?.expect(expectation);
   }
 
   close(): void {
     this.#recognizer?.close();
     this.#recognizer = undefined;
+    this.#turnTaking = undefined;
+  }
+
+  #failed(turnTaking: TurnTaking, error: GatewayError): void {
+    const { events, onFault } = this.#options;
+    this.#recognizer?.close();
+    this.#recognizer = undefined;
+    turnTaking.recognizerLost();
+    onFault(error);
+    if (this.#isLost) return;
+    this.#isLost = true;
+    events.defer({ type: 'recognizer-lost' });
+  }
+
+  #understood({ text }: RecognizedWords): void {
+    if (!this.#isLost || text === '') return;
+    this.#isLost = false;
+    this.#options.events.defer({ type: 'recognizer-restored' });
   }
 
   #listener(turnTaking: TurnTaking): RecognizerListener {
-    const { events, mediaMs, onFault } = this.#options;
+    const { events, mediaMs } = this.#options;
     // A fault in this call's code does not reach the recogniser, which serves other calls too.
+    // Nor does what comes late from one that was given up have an effect.
+    this.#opened += 1;
+    const nth = this.#opened;
     const run = (work: () => void) => {
-      if (this.#recognizer !== undefined) events.run(work);
+      if (this.#recognizer !== undefined && nth === this.#opened) events.run(work);
     };
     return {
-      onPartial: (words) => run(() => turnTaking.partial(words, mediaMs())),
-      onFinal: (words) => run(() => turnTaking.final(words, mediaMs())),
+      onPartial: (words) =>
+        run(() => {
+          this.#understood(words);
+          turnTaking.partial(words, mediaMs());
+        }),
+      onFinal: (words) =>
+        run(() => {
+          this.#understood(words);
+          turnTaking.final(words, mediaMs());
+        }),
       onTurn: (turn) =>
         run(() => {
           if (turn === 'ended') turnTaking.ended(mediaMs());
@@ -85,13 +136,7 @@ export class CallRecognizer implements RecognizerControls {
       onDelayed: (ms) => run(() => turnTaking.delayed(ms)),
       // Also while it closes: services count at the end of a session.
       onUsage: (usage) => events.defer({ type: 'usage', usage }),
-      onError: (error) =>
-        run(() => {
-          this.close();
-          turnTaking.recognizerLost();
-          onFault(error);
-          events.defer({ type: 'recognizer-lost' });
-        }),
+      onError: (error) => run(() => this.#failed(turnTaking, error)),
     };
   }
 }

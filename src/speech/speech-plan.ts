@@ -31,6 +31,8 @@ export interface SpeechPlan extends NodeSpeech {
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
    *  The session sets it, and writes them into the call's log; undefined: they are logged nowhere. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  /** The call is over: what it holds of its keys is free for others. */
+  release?: () => void;
 }
 
 export interface PlannedSpeech {

@@ -12,6 +12,7 @@ import type {
 } from '../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from './language-models.ts';
 import type { LanguageModel } from './llm/llm.ts';
+import { CallSessions } from './service/call-sessions.ts';
 import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceFault } from './service/service-fault.ts';
@@ -44,11 +45,14 @@ export interface NodeSettings extends SpeechSettings {
   language?: string | undefined;
 }
 
+/** In one fault. */
+const NODES_NAMED_MAX = 10;
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
 /** One call's plan in the making. */
 interface Planning {
   faults: GatewayError[];
+  held: CallSessions;
   onPermanentFault: (fault: ServiceFault) => void;
 }
 
@@ -58,7 +62,9 @@ export class SpeechServices {
   readonly #means: ServiceMeans;
   readonly #stt: ServiceCache<SpeechToText>;
   readonly #tts: ServiceCache<TextToSpeech>;
-  readonly #sessions: SessionLimits;
+  /** Services count sessions of recognition and of speech apart. */
+  readonly #sttSessions: SessionLimits;
+  readonly #ttsSessions: SessionLimits;
   /** The embedded services, each with its circuit. */
   readonly #embeddedStt: SttFallbackService | undefined;
   readonly #embeddedTts: TtsFallbackService;
@@ -72,7 +78,8 @@ export class SpeechServices {
     this.#means = means;
     this.#stt = new ServiceCache(clock);
     this.#tts = new ServiceCache(clock);
-    this.#sessions = new SessionLimits(clock, workers);
+    this.#sttSessions = new SessionLimits(clock, workers);
+    this.#ttsSessions = new SessionLimits(clock, workers);
     this.#embeddedStt = stt && { service: stt, circuit: circuitOf(stt.name) };
     this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
   }
@@ -82,7 +89,8 @@ export class SpeechServices {
   plan(first: NodeSettings, nodes: ReadonlyMap<string, NodeSettings> = NO_NODES): PlannedSpeech {
     const faults: GatewayError[] = [];
     const onPermanentFault = (fault: ServiceFault): void => plan.onPermanentFault?.(fault);
-    const planning = { faults, onPermanentFault };
+    const held = new CallSessions(this.#means.clock);
+    const planning = { faults, held, onPermanentFault };
     const lists = {
       stt: new SettingLists<SttSettings>(),
       tts: new SettingLists<TtsSettings>(),
@@ -96,7 +104,11 @@ export class SpeechServices {
     numbersOf(first);
     const numbered = [...nodes].map(([id, node]) => ({ id, node, own: numbersOf(node) }));
     noteExcess(lists, faults);
-    const stt = this.#recognizer(lists.stt.all, planning);
+    const { stt, unusable } = this.#recognizer(lists.stt.all, planning);
+    this.#noteUnusable(
+      numbered.filter(({ own }) => unusable.has(own.stt)),
+      faults,
+    );
     const voices = lists.tts.all.map((each) => this.#synthesizer(each, planning));
     const models = lists.llm.all.map((each) => this.#languageModel(each, planning));
     const [voice = this.#synthesizer([], planning), [llm]] = [voices[0], models];
@@ -111,6 +123,7 @@ export class SpeechServices {
     const plan: SpeechPlan = {
       ...{ stt, ...voice, llm },
       ...languagesOf(first),
+      ...(lists.tts.all.some(({ length }) => length > 0) && { release: () => held.release() }),
       ...(ofNodes.length > 0 && { nodes: sharedNodes(ofNodes) }),
     };
     return { plan, faults };
@@ -126,23 +139,37 @@ export class SpeechServices {
   #recognizer(
     lists: readonly (readonly SttSettings[])[],
     { faults, onPermanentFault }: Planning,
-  ): SpeechToText | undefined {
+  ): { stt: SpeechToText | undefined; unusable: ReadonlySet<number> } {
     const { clock, log } = this.#means;
     const embedded = this.#embeddedStt;
     const usableLists = lists.map((settings) => this.#recognizers(settings, faults));
     const [services, ...others] = usableLists;
     // A node that has none at all keeps that of the others.
     const some = usableLists.find(({ length }) => length > 0);
-    if (services === undefined || some === undefined) return undefined;
+    if (services === undefined || some === undefined) {
+      return { stt: undefined, unusable: new Set() };
+    }
     if (others.length === 0 && services.every((each) => each === embedded)) {
-      return embedded?.service;
+      return { stt: embedded?.service, unusable: new Set() };
     }
     const filled = others.map((each) => (each.length === 0 ? some : each));
-    return createSttFallback({
+    const stt = createSttFallback({
       services: services.length === 0 ? some : services,
       others: filled,
       ...{ clock, log, onPermanentFault },
     });
+    const empty = [...usableLists.keys()].filter((nth) => usableLists[nth]?.length === 0);
+    return { stt, unusable: new Set(empty) };
+  }
+
+  /** For the owner of the nodes: each of their recognisers has a fault of its own beside this one. */
+  #noteUnusable(nodes: readonly { id: string }[], faults: GatewayError[]): void {
+    if (nodes.length === 0) return;
+    const ids = nodes.map(({ id }) => id).slice(0, NODES_NAMED_MAX);
+    const more = nodes.length > ids.length ? ` and ${nodes.length - ids.length} more` : '';
+    const reason = `nodes without a usable recogniser have that of the others: ${ids.join(', ')}${more}`;
+    faults.push(new GatewayError('SPEECH_SETTINGS_INVALID', { section: 'stt', reason }));
+    this.#means.log.warn({ nodes: ids }, 'nodes without a usable recogniser');
   }
 
   #recognizers(settings: readonly SttSettings[], faults: GatewayError[]): SttFallbackService[] {
@@ -150,11 +177,10 @@ export class SpeechServices {
     const services = settings.flatMap((each): SttFallbackService[] => {
       if (each.provider === 'pocketsphinx') return embedded === undefined ? [] : [embedded];
       const open = () => createSttService(each, this.#means);
-      const limit = 'concurrency_limit' in each ? each.concurrency_limit : undefined;
       return usable(faults, () => {
         const found = this.#stt.of(each, each.provider, open);
         const { setsLanguage = false } = found.service.capabilities;
-        const sessions = this.#sessions.of(each, limit);
+        const sessions = this.#sttSessions.of(each, limitIn(each));
         return { ...found, sessions, ...(setsLanguage && languageOf(each)) };
       });
     });
@@ -165,13 +191,16 @@ export class SpeechServices {
 
   #synthesizer(
     settings: readonly TtsSettings[],
-    { faults, onPermanentFault }: Planning,
+    { faults, held, onPermanentFault }: Planning,
   ): Pick<SpeechPlan, 'tts' | 'voice'> {
     const { clock, log } = this.#means;
     const services = settings.flatMap((each): TtsFallbackService[] => {
       if (each.provider === 'flite') return [{ ...this.#embeddedTts, voice: each.voice }];
       const open = () => serviceVoice(createTtsService(each, this.#means), clock);
-      return usable(faults, () => this.#tts.of(each, each.provider, open));
+      return usable(faults, () => ({
+        ...this.#tts.of(each, each.provider, open),
+        sessions: this.#ttsSessions.of(each, limitIn(each)),
+      }));
     });
     const isEmbedded = ({ circuit }: TtsFallbackService) => circuit === this.#embeddedTts.circuit;
     if (!services.some(isEmbedded)) services.push(this.#embeddedTts);
@@ -180,7 +209,7 @@ export class SpeechServices {
     if (first !== undefined && services.every(isEmbedded)) {
       return { tts: first.service, voice: first.voice };
     }
-    const tts = createTtsFallback({ services, clock, log, onPermanentFault });
+    const tts = createTtsFallback({ services, held, clock, log, onPermanentFault });
     return { tts, voice: undefined };
   }
 
@@ -194,6 +223,10 @@ export class SpeechServices {
     }));
     return found.model;
   }
+}
+
+function limitIn(settings: SttSettings | TtsSettings): number | undefined {
+  return 'concurrency_limit' in settings ? settings.concurrency_limit : undefined;
 }
 
 /** What `open` makes, or nothing and a fault. */

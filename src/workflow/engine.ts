@@ -195,6 +195,9 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
     case 'keys-only':
       offerKeys(step, policy);
       break;
+    case 'recognition-restored':
+      delete step.state.keysOnly;
+      break;
     case 'idle':
       idle(step, policy);
       break;

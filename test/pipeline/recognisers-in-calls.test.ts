@@ -101,3 +101,55 @@ describe('a call', () => {
     expect(rig.of('fault').map(({ error }) => error.code)).toEqual(['STT_FAILED']);
   });
 });
+
+describe('a call whose recognisers all failed', () => {
+  function lost(failing: Given, next: Given) {
+    const opened: RecognizingService[] = [];
+    const rig = new CallRig({
+      stt(clock: FakeClock) {
+        const of = (options: Given, nth: number) => {
+          const service = new RecognizingService({ clock, name: `service-${nth}`, ...options });
+          opened.push(service);
+          return { service, circuit: new CircuitBreaker({ clock, service: service.name }) };
+        };
+        const [services, others] = [[of(failing, 0)], [[of(next, 1)]]];
+        return createSttFallback({ services, others, clock, log: quietLog().log });
+      },
+    });
+    const enter = (sttList: number) => rig.audio.use({ tts: rig.tts, voice: undefined, sttList });
+    const reports = () => rig.kinds.filter((kind) => kind.startsWith('recognizer-'));
+    return { rig, opened, enter, reports };
+  }
+  const refused: Given = { faults: () => ({ failAtMs: 100, kind: 'auth' }) };
+
+  it('uses those of the next node, and has them report that they understand', async () => {
+    const { rig, opened, enter, reports } = lost(refused, {});
+    await rig.run(500);
+    expect(reports()).toEqual(['recognizer-lost']);
+    rig.audio.expect({ closed: false, phrases: [], slots: [], boost: ['Ana'] });
+    enter(1);
+    await rig.run(500);
+    expect(reports()).toEqual(['recognizer-lost']);
+    await says(rig, 'w1 w2');
+    await rig.run(2_000);
+    expect(rig.turns).toEqual(['w1 w2']);
+    expect(reports()).toEqual(['recognizer-lost', 'recognizer-restored']);
+    expect(opened[1]?.sessions[0]?.expectation.boost).toEqual(['Ana']);
+    expect(opened[0]?.sessions).toHaveLength(1);
+  });
+
+  it('reports the loss once while no other one understands, and tries each node’s own', async () => {
+    const { rig, opened, enter, reports } = lost(refused, refused);
+    await rig.run(500);
+    enter(1);
+    await rig.run(500);
+    enter(1);
+    await rig.run(500);
+    expect(opened.map(({ sessions }) => sessions.length)).toEqual([1, 1]);
+    expect(reports()).toEqual(['recognizer-lost']);
+    expect(rig.of('fault').length).toBeGreaterThan(1);
+    await rig.audio.close();
+    enter(0);
+    expect(opened[0]?.sessions).toHaveLength(1);
+  });
+});

@@ -94,6 +94,21 @@ describe('the plan of an agent with services of single nodes', () => {
     expect(faults).toMatchObject([{ code: 'SPEECH_SETTINGS_INVALID', facts: { section: 'tts' } }]);
   });
 
+  it('names the nodes whose recognisers cannot be used, and that have that of the others', () => {
+    const embedded = sttServices.pocketsphinx.parse({ provider: 'pocketsphinx' });
+    const { services: opened, stt: _embedded, ...rest } = openedServices({ withoutStt: true });
+    services = opened;
+    expect(rest.tts.name).toBe('fake');
+    const nodes = { two: { ...english, stt: [embedded] }, three: english };
+    const { plan, faults } = opened.plan(english, new Map(Object.entries(nodes)));
+    expect(plan.stt?.name).toBe('deepgram');
+    expect(faults.map(({ code }) => code)).toEqual(['SPEECH_SETTINGS_INVALID']);
+    expect(faults[0]?.facts).toEqual({
+      section: 'stt',
+      reason: 'nodes without a usable recogniser have that of the others: two',
+    });
+  });
+
   it('names no key in what can be logged of it', () => {
     const keyed = sttServices.deepgram.parse({ provider: 'deepgram', api_key: 'secret-of-node' });
     const { plan } = planned(english, { two: { ...english, stt: [keyed] } });

@@ -8,7 +8,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { FakeStt, FakeTts } from '../fakes/speech-services.ts';
 
-export function openedServices() {
+export function openedServices({ withoutStt = false } = {}) {
   const clock = new FakeClock();
   const { log } = quietLog();
   const egress = createEgress();
@@ -16,6 +16,9 @@ export function openedServices() {
   const stt = new FakeStt(clock);
   const tts = new FakeTts(clock);
   const models = new LanguageModels(undefined, means);
-  const services = new SpeechServices({ gateway: { stt, tts, voice: 'slt' }, models, means });
+  const services = new SpeechServices({
+    gateway: { stt: withoutStt ? undefined : stt, tts, voice: 'slt' },
+    ...{ models, means },
+  });
   return { services, stt, tts };
 }

@@ -124,6 +124,37 @@ describe('the speech plan of a call', () => {
     }
   });
 
+  it('counts the sessions of voices apart from those of recognisers, and frees them with the call', async () => {
+    const { services } = open();
+    const limited = { provider: 'deepgram', api_key: 'k', concurrency_limit: 1 };
+    const settings = {
+      ...none,
+      stt: [sttServices.deepgram.parse(limited)],
+      tts: [ttsServices.deepgram.parse(limited)],
+    };
+    const speech = () => services.plan(settings).plan;
+    const [one, two] = [speech(), speech()];
+    const stream = ({ tts: voice }: typeof one) => {
+      const nothing = () => undefined;
+      const listener = { onAudio: nothing, onWords: nothing, onDone: nothing, onError: nothing };
+      const opened = voice.stream?.(undefined, listener);
+      opened?.push('Hello there.');
+      return opened;
+    };
+    const reported: ServiceFault[] = [];
+    two.onPermanentFault = (fault) => reported.push(fault);
+    stream(one)?.cancel();
+    expect(two.stt?.name).toBe('deepgram');
+    stream(two)?.cancel();
+    expect(reported.map(({ job, kind }) => [job, kind])).toEqual([['tts', 'rate']]);
+    one.release?.();
+    const three = speech();
+    three.onPermanentFault = (fault) => reported.push(fault);
+    stream(three)?.cancel();
+    expect(reported).toHaveLength(1);
+    for (const plan of [two, three]) plan.release?.();
+  });
+
   it('names a permanent fault that another call met, and only for the same key', async () => {
     const { services } = open();
     const server = await startDeepgramServer({ clock: new FakeClock(), key: 'right' });

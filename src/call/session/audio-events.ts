@@ -52,6 +52,9 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'recognizer-lost':
       targets.dialogue.dispatch({ type: 'keys-only' });
       break;
+    case 'recognizer-restored':
+      targets.dialogue.dispatch({ type: 'recognition-restored' });
+      break;
     case 'unrecognized':
       idle.reset();
       targets.interim.drop();

@@ -42,6 +42,7 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
   const audioClosed = closeAudio(ending);
   const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
   await attempt('close the audio', closing);
+  plan.speech.release?.();
   const callId = callToHangUp(ending);
   if (callId !== null) await attempt('hang up', deps.hangUps.hangUp(plan, callId));
   media?.close('over');

@@ -3,7 +3,9 @@
 // uses its next service, and the service is not asked.
 
 import { createHash } from 'node:crypto';
+import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
+import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
 /** Of the limit, for connections that are opened while phones ring: many of them are not answered, and some services
  *  count connections. */
@@ -70,6 +72,13 @@ export class SessionLimit {
     const untilMs = this.#clock.monotonicMs() + SHOWN_MS;
     this.#shown = { max: Math.max(1, this.#open - 1), untilMs };
   }
+}
+
+/** For the owner of the key. */
+export function limitFault(job: ServiceJob, name: string, limit: SessionLimit): ServiceFault {
+  serviceFaults.inc({ kind: job, service: name, fault: 'rate' });
+  const detail = `all ${limit.max} sessions of the key are in use`;
+  return new ServiceFault(job, name, 'rate', { detail });
 }
 
 /** What the limits of keys are known by. */

@@ -5,8 +5,9 @@
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
-import { limitFault, type SttFallbackService } from './fallback/recognizer-line.ts';
+import type { SttFallbackService } from './fallback/recognizer-line.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {
@@ -39,20 +40,22 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
     get capabilities() {
       return likely().service.capabilities;
     },
-    open(expectation, listener) {
+    open(expectation, listener, list = 0) {
       const { capabilities } = likely().service;
-      const first = services.findIndex((each) => !isFull(each) && each.circuit.admit());
-      for (const each of services.slice(0, first === -1 ? services.length : first)) {
-        if (isFull(each)) options.onPermanentFault?.(limitFault(each));
+      const own = lists[list] ?? services;
+      const first = own.findIndex((each) => !isFull(each) && each.circuit.admit());
+      for (const { service, sessions } of own.slice(0, first === -1 ? undefined : first)) {
+        if (sessions?.isFull !== true) continue;
+        options.onPermanentFault?.(limitFault('stt', service.name, sessions));
       }
-      if (first === -1) return refused(primary.service.name, clock, listener);
-      if (services[first]?.service.capabilities !== capabilities) {
+      if (first === -1) return refused(own[0]?.service.name ?? '', clock, listener);
+      if (own[first]?.service.capabilities !== capabilities) {
         clock.after(0, () => {
-          const actual = services[first]?.service.capabilities;
+          const actual = own[first]?.service.capabilities;
           if (actual !== undefined) listener.onReplaced?.(actual);
         });
       }
-      return new FallbackRecognizer({ ...options, lists, first, expectation, listener });
+      return new FallbackRecognizer({ ...options, lists, list, first, expectation, listener });
     },
     prepare() {
       const { service, sessions } = likely();

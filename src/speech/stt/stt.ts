@@ -90,8 +90,9 @@ export interface SpeechToText {
   readonly name: string;
   readonly model: string;
   readonly capabilities: SttCapabilities;
-  /** Never throws: failures go to the listener, after this has returned. */
-  open(expectation: ExpectedInput, listener: RecognizerListener): Recognizer;
+  /** Never throws: failures go to the listener, after this has returned. `list`: that with which a recogniser of several
+   *  lists begins (`switchTo`). Default: 0. */
+  open(expectation: ExpectedInput, listener: RecognizerListener, list?: number): Recognizer;
   /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
   prepare?(): void;
   close(): Promise<void>;

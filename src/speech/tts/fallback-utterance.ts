@@ -147,6 +147,7 @@ export class FallbackUtterance implements SpeechStream {
     part.firstAudioAt ??= this.#clock.monotonicMs();
     part.audioMs += samples.length / 8;
     part.hasAnswered = true;
+    this.#line.spoke(part.entry);
     this.#await(part);
     this.#listener.onAudio(samples);
   }

@@ -1,11 +1,13 @@
 // The synthesisers of one call in order, and which one speaks: one that failed is not used again, unless it is the last;
-// one whose circuit is open is passed by.
+// one whose circuit is open, or whose key has no session left, is passed by.
 
 import type { Log } from '../../log.ts';
 import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
+import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
 
@@ -14,14 +16,18 @@ export interface TtsFallbackService {
   circuit: CircuitBreaker;
   /** Of this service. A voice that an utterance asks for is the first service's. */
   voice?: string | undefined;
+  /** Of its key. Default: no limit. */
+  sessions?: SessionLimit;
 }
 
 export interface TtsFallbackOptions {
   /** At least one, best first; shared with other calls. */
   services: readonly TtsFallbackService[];
+  /** Of all voices of the call. Default: its own. */
+  held?: CallSessions;
   clock: Clock;
   log: Log;
-  /** A permanent fault, once for each service: the owner of the call must change something. */
+  /** A permanent fault, or the limit of a key, once for each service: the owner of the call must change something. */
   onPermanentFault?: (fault: ServiceFault) => void;
 }
 
@@ -30,18 +36,42 @@ export class ServiceLine {
   readonly #options: TtsFallbackOptions;
   readonly #failed = new Set<TtsFallbackService>();
   readonly #reported = new Set<TtsFallbackService>();
+  /** Whose key was at its limit when the call wanted to speak. */
+  readonly #full = new Set<TtsFallbackService>();
+  /** From which the call has had audio. */
+  readonly #proven = new Set<TtsFallbackService>();
+  readonly #held: CallSessions;
   #current: TtsFallbackService | undefined;
 
   constructor(options: TtsFallbackOptions) {
     this.#options = options;
+    this.#held = options.held ?? new CallSessions(options.clock);
   }
 
-  /** An open circuit is passed by, unless nothing else is left. */
+  /** An open circuit, and a key without a session for this call, are passed by, unless nothing else is left. The call
+   *  stays with the service that it has spoken with. */
   current(): TtsFallbackService | undefined {
-    if (this.#current !== undefined) return this.#current;
+    const chosen = this.#current;
+    if (chosen !== undefined && (this.#proven.has(chosen) || this.#hasRoom(chosen))) return chosen;
     const left = this.#options.services.filter((each) => !this.#failed.has(each));
-    this.#current = left.find(({ circuit }) => circuit.admit()) ?? left.at(-1);
+    const found = left.find((each) => this.#hasRoom(each) && each.circuit.admit());
+    this.#current = found ?? left.at(-1);
     return this.#current;
+  }
+
+  prepare(): void {
+    const entry = this.current();
+    if (entry?.sessions?.admitAhead() !== false) entry?.service.prepare?.();
+  }
+
+  /** Audio of the service came. */
+  spoke(entry: TtsFallbackService): void {
+    this.#proven.add(entry);
+    this.#held.hold(entry.sessions);
+  }
+
+  #hasRoom({ sessions }: TtsFallbackService): boolean {
+    return this.#held.hasRoom(sessions);
   }
 
   open(
@@ -49,7 +79,9 @@ export class ServiceLine {
     wanted: string | undefined,
     listener: UtteranceListener,
   ): SpeechStream {
-    const { service, voice } = entry;
+    const { service, voice, sessions } = entry;
+    this.#noteFull(entry);
+    this.#held.hold(sessions);
     const named = entry === this.#options.services[0] ? (wanted ?? voice) : voice;
     if (service.stream !== undefined) return service.stream(named, listener);
     return new SentenceStream(service, named, listener);
@@ -61,6 +93,7 @@ export class ServiceLine {
     const { service } = entry;
     const fault = serviceFaultOf(service, error);
     entry.circuit.failed(fault);
+    if (fault.kind === 'rate' && !this.#proven.has(entry)) entry.sessions?.refused();
     if (fault.isPermanent && !this.#reported.has(entry)) {
       this.#reported.add(entry);
       onPermanentFault?.(fault);
@@ -71,7 +104,20 @@ export class ServiceLine {
     const others = this.#options.services.filter((each) => each !== entry);
     if (!isLeft || others.every((each) => this.#failed.has(each))) return;
     this.#failed.add(entry);
+    this.#held.leave(entry.sessions);
     if (this.#current === entry) this.#current = undefined;
+  }
+
+  /** Services before `entry` that would have spoken, had their keys a session left. */
+  #noteFull(entry: TtsFallbackService): void {
+    const { services, onPermanentFault } = this.#options;
+    for (const each of services.slice(0, services.indexOf(entry))) {
+      const { service, sessions } = each;
+      if (sessions === undefined || this.#hasRoom(each)) continue;
+      if (this.#full.has(each) || this.#failed.has(each)) continue;
+      this.#full.add(each);
+      onPermanentFault?.(limitFault('tts', service.name, sessions));
+    }
   }
 }
 

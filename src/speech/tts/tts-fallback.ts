@@ -37,7 +37,7 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
       const entry = line.current();
       return entry?.service.kept?.(text, voice ?? entry.voice);
     },
-    prepare: () => line.current()?.service.prepare?.(),
+    prepare: () => line.prepare(),
     close: () => Promise.resolve(),
   };
 }

@@ -39,8 +39,10 @@ export type DialogueEvent = { at: number } & (
   | { type: 'waiting' }
   /** The parties could not hear each other for a while, and can again. */
   | { type: 'line-restored' }
-  /** Speech recognition has failed for good: the caller has the keypad only. */
+  /** Speech recognition has failed: the caller has the keypad only. */
   | { type: 'keys-only' }
+  /** The recogniser of another node understands the caller. */
+  | { type: 'recognition-restored' }
   /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
   /** The call will soon have reached its longest duration. `text`: the author's words for it; may be empty. */

@@ -201,10 +201,10 @@ describe('calls of one process that spoil each other', () => {
   /** A recogniser for each call. */
   function separate(harness: CallHarness): FakeStt[] {
     const all: FakeStt[] = [];
-    const open: SpeechToText['open'] = (...args) => {
+    const open: SpeechToText['open'] = (expectation, listener) => {
       const stt = new FakeStt(harness.clock);
       all.push(stt);
-      return stt.open(...args);
+      return stt.open(expectation, listener);
     };
     harness.speech.stt = Object.assign(new FakeStt(harness.clock), { open });
     return all;

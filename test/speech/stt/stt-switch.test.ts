@@ -28,11 +28,14 @@ function call(...given: Given[]) {
   });
   const last = services.at(-1) as (typeof services)[0];
   const [first = [last], ...others] = services.slice(0, -1).map((each) => [each, last]);
-  const stt = createSttFallback({ services: first, others, clock, log: quietLog().log });
+  const faults: ServiceFault[] = [];
+  const { log, lines } = quietLog();
+  const onPermanentFault = (fault: ServiceFault) => void faults.push(fault);
+  const stt = createSttFallback({ services: first, others, clock, log, onPermanentFault });
   const rig = new RecognizerRig(clock, stt);
   const { hear, silence, says, turn } = new SpeakingCaller(rig);
   return {
-    ...{ rig, hear, silence, says, turn },
+    ...{ rig, hear, silence, says, turn, faults, lines },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     last,
@@ -54,6 +57,28 @@ describe('a recogniser with several lists', () => {
     expect(at.b.service.sessions[0]?.calls).toEqual(['start', 'stop', 'finalize']);
     expect(at.rig.replaced).toEqual([at.b.service.capabilities]);
     expect(at.rig.usage.map(({ service }) => service)).toEqual(['a']);
+  });
+
+  it('goes on with the one before where no service of the node can be used, and says so', () => {
+    const at = call({}, {}, {});
+    const fault = new ServiceFault('stt', 'b', 'auth', { detail: 'refused' });
+    at.b.circuit.failed(fault);
+    at.last.circuit.failed(fault);
+    at.turn(many(2));
+    at.silence(500);
+    at.switchTo(1);
+    at.turn(many(2, 2));
+    at.silence(500);
+    expect(at.rig.finals.map(({ text }) => text)).toEqual([many(2), many(2, 2)]);
+    expect(at.a.service.sessions).toHaveLength(1);
+    expect(at.faults.map(({ service, kind, detail }) => [service, kind, detail])).toEqual([
+      [
+        'b',
+        'overload',
+        'no recogniser of the node can be used (b, c): faults a short time ago, or keys at their limit; a goes on',
+      ],
+    ]);
+    expect(at.lines().filter(({ msg }) => msg === 'recogniser passed by')).toHaveLength(1);
   });
 
   it('gives the first second before the switch to the next session: an onset that the detector has not seen yet', () => {

@@ -188,6 +188,13 @@ describe('faults of any kind', () => {
     expect(talk.state.phase).toBe('talking');
   });
 
+  it('of the recognition are over with words of another node’s recogniser', () => {
+    const talk = talking(on, { name: 'Ana', desk: '' }).tell({ type: 'keys-only' }).heard();
+    expect(talk.tell({ type: 'keys-only' }).said).toEqual([]);
+    expect(talk.tell({ type: 'recognition-restored' }).said).toEqual([]);
+    expect(talk.tell({ type: 'keys-only' }).said).toEqual([ENGLISH_LINES.keysOnly]);
+  });
+
   it('of the voice lead to the person too, without a word that is heard', () => {
     const talk = talking(toPerson);
     const silent = (utteranceId: number) =>

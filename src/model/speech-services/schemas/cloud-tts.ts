@@ -1,6 +1,7 @@
 // Voices in the cloud that stream. One schema per provider.
 
 import { z } from 'zod';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 
@@ -12,6 +13,7 @@ const elevenlabs = z
   .object({
     provider: z.literal('elevenlabs'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     voice: z
       .string()
       .min(1)
@@ -40,6 +42,7 @@ const cartesia = z
   .object({
     provider: z.literal('cartesia'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: z
       .string()
       .min(1)
@@ -64,6 +67,7 @@ const deepgram = z
   .object({
     provider: z.literal('deepgram'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     voice: z
       .string()
       .min(1)

@@ -1,4 +1,4 @@
-// How many sessions the key of a recogniser may have at once.
+// How many sessions the key of a recogniser or a voice may have at once: each call with it counts as one.
 
 import { z } from 'zod';
 

@@ -2,6 +2,7 @@
 // fields and their defaults are those of the reference.
 
 import { z } from 'zod';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { about, language, named, ownKeys, socketUrl } from './described-fields.ts';
 import { requestVoiceDescription, voiceDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
@@ -21,6 +22,7 @@ const websocketTts = z
   .object({
     provider: z.literal('websocket_tts'),
     base_url: socketUrl.describe('The address up to the path of the description.'),
+    concurrency_limit: concurrencyLimit,
     model: z.string().trim().min(1).max(200).default('websocket_tts').describe('{model}'),
     ...own,
     description: voiceDescription,
@@ -47,6 +49,7 @@ const inworld = z
   .object({
     provider: z.literal('inworld'),
     api_key: secretKey.describe('As the portal shows it, in Base64.'),
+    concurrency_limit: concurrencyLimit,
     model: named('inworld-tts-2', 'inworld-tts-1.5'),
     voice: named('Ashley'),
     language: language.default('en-US'),
@@ -60,6 +63,7 @@ const lmnt = z
   .object({
     provider: z.literal('lmnt'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('aurora', 'blizzard'),
     voice: named('lily', 'daniel', 'ava', 'caleb', 'leah', 'zeke'),
     language: language.default('en'),
@@ -71,6 +75,7 @@ const rime = z
   .object({
     provider: z.literal('rime'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('arcana', 'mistv3', 'mistv2', 'mist'),
     voice: named('celeste'),
     language: named('eng', 'deu', 'fra', 'spa', 'hin').describe('ISO 639-3.'),
@@ -83,6 +88,7 @@ const sarvam = z
   .object({
     provider: z.literal('sarvam'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('bulbul:v2', 'bulbul:v3'),
     voice: named('anushka', 'manisha', 'vidya', 'arya', 'abhilash', 'karun', 'hitesh'),
     language: language.default('hi-IN'),
@@ -95,6 +101,7 @@ const smallest = z
   .object({
     provider: z.literal('smallest'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('lightning_v3.1', 'lightning_v3.1_pro'),
     voice: named('sophia', 'avery', 'liam', 'lucas', 'olivia', 'ryan', 'freya', 'william'),
     language: language.default('en'),
@@ -107,6 +114,7 @@ const xai = z
   .object({
     provider: z.literal('xai'),
     api_key: secretKey,
+    concurrency_limit: concurrencyLimit,
     model: named('xai-tts'),
     voice: named('eve', 'ara', 'leo', 'rex', 'sal'),
     language: language.default('en'),

@@ -31,9 +31,10 @@ const DELAY_MS_MAX = 2_500;
 const BEHIND_MS = 1_000;
 
 export interface FallbackRecognizerOptions {
-  /** For each step of the conversation its services in order; the call begins with the first list. */
+  /** For each step of the conversation its services in order. */
   lists: readonly (readonly SttFallbackService[])[];
-  /** The first one to use. */
+  /** The list with which it begins, and the first service of it to use. */
+  list: number;
   first: number;
   clock: Clock;
   log: Log;
@@ -70,8 +71,11 @@ export class FallbackRecognizer implements Recognizer {
 
   constructor(options: FallbackRecognizerOptions) {
     this.#options = options;
-    const { lists, first, onPermanentFault } = options;
-    this.#line = new RecognizerLine(lists, first, (fault) => onPermanentFault?.(fault));
+    const { lists, list, first, log, onPermanentFault } = options;
+    this.#line = new RecognizerLine(lists, { list, service: first }, (fault) => {
+      log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
+      onPermanentFault?.(fault);
+    });
     this.#expectation = options.expectation;
     this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
     this.#rotation = new SessionRotation(options.clock, {

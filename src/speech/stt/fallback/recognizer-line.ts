@@ -1,10 +1,9 @@
 // The recognisers of one call in order, and which one answers: a list for each step of the conversation that has services
 // of its own.
 
-import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
-import type { SessionLimit } from '../../service/session-limit.ts';
+import { limitFault, type SessionLimit } from '../../service/session-limit.ts';
 import type { SpeechToText } from '../stt.ts';
 
 export interface SttFallbackService {
@@ -24,19 +23,19 @@ export class RecognizerLine {
   #services: readonly SttFallbackService[];
   #index: number;
   #wanted: readonly SttFallbackService[] | undefined;
-  readonly #onFull: (fault: ServiceFault) => void;
+  readonly #onPassed: (fault: ServiceFault) => void;
 
-  /** The call begins with service `first` of the first list. `onFull`: a list begins behind a service whose key is at its
-   *  limit. */
+  /** The call begins with `service` of `list`. `onPassed`: a list begins behind a service whose key is at its limit, or
+   *  none of its services can be used. */
   constructor(
     lists: readonly (readonly SttFallbackService[])[],
-    first: number,
-    onFull: (fault: ServiceFault) => void,
+    { list, service }: { list: number; service: number },
+    onPassed: (fault: ServiceFault) => void,
   ) {
     this.#lists = lists;
-    this.#onFull = onFull;
-    this.#services = lists[0] ?? [];
-    this.#index = first;
+    this.#onPassed = onPassed;
+    this.#services = lists[list] ?? lists[0] ?? [];
+    this.#index = service;
   }
 
   get index(): number {
@@ -87,8 +86,11 @@ export class RecognizerLine {
     const index = wanted?.findIndex((each) => this.#hasRoom(each) && each.circuit.admit()) ?? -1;
     const after = wanted?.[index];
     for (const each of wanted?.slice(0, index === -1 ? wanted.length : index) ?? []) {
-      if (!this.#hasRoom(each)) this.#onFull(limitFault(each));
+      const { service, sessions } = each;
+      if (sessions === undefined || this.#hasRoom(each)) continue;
+      this.#onPassed(limitFault('stt', service.name, sessions));
     }
+    if (wanted !== undefined && after === undefined) this.#onPassed(unusable(wanted, before));
     if (wanted === undefined || after === undefined) return undefined;
     this.#services = wanted;
     this.#index = index;
@@ -110,11 +112,16 @@ export function isFamily(
   return one.family === other.family;
 }
 
-/** For the owner of the key. */
-export function limitFault({ service: { name }, sessions }: SttFallbackService): ServiceFault {
-  serviceFaults.inc({ kind: 'stt', service: name, fault: 'rate' });
-  const detail = `all ${sessions?.max} sessions of the key are in use`;
-  return new ServiceFault('stt', name, 'rate', { detail });
+/** For the owner of the node: the call goes on with `before`. */
+function unusable(
+  wanted: readonly SttFallbackService[],
+  before: SttFallbackService | undefined,
+): ServiceFault {
+  const names = wanted.map(({ service }) => service.name).join(', ');
+  const kept = before === undefined ? '' : `; ${before.service.name} goes on`;
+  const detail = `no recogniser of the node can be used (${names}): faults a short time ago, or keys at their limit`;
+  const service = wanted[0]?.service.name ?? '';
+  return new ServiceFault('stt', service, 'overload', { detail: `${detail}${kept}` });
 }
 
 function isClosed({ circuit }: SttFallbackService): boolean {
