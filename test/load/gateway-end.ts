@@ -60,7 +60,7 @@ export function gatewayEnd(
   for (const message of stream.opening()) media.decodeText(message, listener);
   const take = (message: string | Uint8Array): void => {
     if (typeof message === 'string') media.decodeText(message, listener);
-    else media.decodeBinary(message, listener);
+    else media.decodeBinary?.(message, listener);
   };
   return {
     take,

@@ -12,8 +12,8 @@ export interface MediaProtocol {
   /** Decodes a text message of plain ASCII from its bytes (borrowed, from `from` to `end`), if it is one that
    *  comes for every frame. False: it is another message, nothing was done. */
   decodeAscii?(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean;
-  /** For audio in binary messages. */
-  decodeBinary(message: Uint8Array, listener: AudioListener): void;
+  /** For audio in binary messages. Undefined where audio comes in text: a binary message ends the session. */
+  decodeBinary?(message: Uint8Array, listener: AudioListener): void;
   /** One message with `payload`: at most `lead.stepMs` of audio. */
   encodeAudio(payload: Uint8Array): string | Uint8Array;
   /** The same as bytes, where it is a text message of plain ASCII; borrowed until the next call of any socket's

@@ -87,7 +87,8 @@ export interface MediaSession {
   close(reason: 'over' | 'unwanted'): void;
 }
 
-/** After this many invalid messages in one call, the peer is not a provider of ours. */
+/** After this many invalid messages in one call, the peer does not speak the protocol. A provider that adds fields or
+ *  changes one message does not get there. */
 const MALFORMED_MAX = 20;
 /** Time for the stream to start after the call began to wait for it. */
 const START_MS = 10_000;
@@ -104,7 +105,7 @@ export class MediaDelivery implements MediaListener {
   audio: AudioListener = DISCARD_AUDIO;
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #onGiveUp: () => void;
+  readonly #onGiveUp: (isForeign: boolean) => void;
   #startTimer: Timer | undefined;
   #listener: MediaListener | undefined;
   #early: MediaEvent[] = [];
@@ -115,7 +116,15 @@ export class MediaDelivery implements MediaListener {
   #malformed = 0;
 
   /** `onGiveUp`: the data of the connection is unusable; it must be closed. */
-  constructor({ clock, log, onGiveUp }: { clock: Clock; log: Log; onGiveUp: () => void }) {
+  constructor({
+    clock,
+    log,
+    onGiveUp,
+  }: {
+    clock: Clock;
+    log: Log;
+    onGiveUp: (isForeign: boolean) => void;
+  }) {
     this.#clock = clock;
     this.#log = log;
     this.#onGiveUp = onGiveUp;
@@ -167,18 +176,20 @@ export class MediaDelivery implements MediaListener {
     for (const name of dropped) this.#deliver({ type: 'mark', name, outcome: 'dropped' });
   }
 
-  /** An invalid message is counted and dropped; after too many, or for an unknown codec, the session ends.
-   *  Throws faults of our own code. */
-  malformed(error: unknown): void {
+  /** An invalid message is counted and dropped; after too many, or for an unknown codec, the session ends. `isForeign`:
+   *  the message is of a kind that no provider sends (text that is not JSON, binary where audio comes in text), and the
+   *  session ends with the first. Throws faults of our own code. */
+  malformed(error: unknown, { isForeign = false }: { isForeign?: boolean } = {}): void {
     const code = codeOf(error);
     if (code === undefined) throw error;
     if (this.#isOver) return;
     mediaFaults.inc({ code });
     this.#malformed += 1;
     if (this.#malformed === 1) this.#log.warn({ err: error }, 'media message dropped');
-    if (code !== 'MEDIA_CODEC' && this.#malformed <= MALFORMED_MAX) return;
+    const isTolerated = code !== 'MEDIA_CODEC' && !isForeign;
+    if (isTolerated && this.#malformed <= MALFORMED_MAX) return;
     this.stop();
-    this.#onGiveUp();
+    this.#onGiveUp(isForeign);
     this.#deliver({ type: 'closed', reason: 'fault', error });
   }
 

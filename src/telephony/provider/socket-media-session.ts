@@ -5,6 +5,7 @@ import { GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import type { Clock } from '../../std/clock.ts';
+import { parseJson } from '../../std/json.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../../transport/media-socket.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import {
@@ -24,7 +25,8 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
     const { socket, protocol, clock, log } = options;
     this.#socket = socket;
     this.#protocol = protocol;
-    const onGiveUp = (): void => socket.close(CLOSE.badRequest, 'protocol');
+    const onGiveUp = (isForeign: boolean): void =>
+      socket.close(isForeign ? CLOSE.unsupported : CLOSE.badRequest, 'protocol');
     this.#delivery = new MediaDelivery({ clock, log, onGiveUp });
   }
 
@@ -83,7 +85,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
     try {
       this.#protocol.decodeText(message, this.#delivery);
     } catch (error) {
-      this.#delivery.malformed(error);
+      this.#delivery.malformed(error, { isForeign: parseJson(message) === undefined });
     }
   }
 
@@ -92,8 +94,14 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
   }
 
   onBinary(message: Uint8Array): void {
+    const { decodeBinary } = this.#protocol;
+    if (decodeBinary === undefined) {
+      const error = new GatewayError('MEDIA_MALFORMED', { bytes: message.length });
+      this.#delivery.malformed(error, { isForeign: true });
+      return;
+    }
     try {
-      this.#protocol.decodeBinary(message, this.#delivery.audio);
+      decodeBinary.call(this.#protocol, message, this.#delivery.audio);
     } catch (error) {
       this.#delivery.malformed(error);
     }

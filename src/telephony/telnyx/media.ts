@@ -105,10 +105,6 @@ class TelnyxMedia implements MediaProtocol {
     this.#accept(read.data, listener, message);
   }
 
-  decodeBinary(message: Uint8Array, _listener: AudioListener): void {
-    throw malformed({ bytes: message.length });
-  }
-
   encodeAudio(payload: Uint8Array): string {
     return `${AUDIO_HEAD}${base64Of(payload)}"}}`;
   }

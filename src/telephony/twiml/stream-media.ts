@@ -117,10 +117,6 @@ class StreamMedia implements MediaProtocol {
     this.#accept(read.data, listener, message.length);
   }
 
-  decodeBinary(message: Uint8Array): void {
-    throw this.#malformed(message.length);
-  }
-
   encodeAudio(payload: Uint8Array): string {
     assert(this.#audioHead !== '', 'audio before the stream has started');
     return `${this.#audioHead}${base64Of(payload)}"}}`;

@@ -29,6 +29,19 @@ it.each([
   },
 );
 
+it('a media socket that carries no JSON is closed with 1003, and its call is hung up and says why', async () => {
+  const harness = await held.harness.prepare();
+  const { stream, run } = await harness.inboundCall();
+  stream.text('not JSON');
+  const done = await harness.ended(run);
+  expect(done.disposition).toBe('pipeline_error');
+  expect(stream.closed?.code).toBe(1003);
+  expect(await harness.bodies(run, 'fault')).toMatchObject([
+    { code: 'MEDIA_MALFORMED', fatal: true },
+  ]);
+  expect(harness.hangUps).toHaveLength(1);
+});
+
 describe('a caller who leaves while the process is suspended', () => {
   it.each([
     ['before its timers', false],

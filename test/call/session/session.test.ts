@@ -73,7 +73,7 @@ describe('a media stream', () => {
     for (let n = 0; n < 20; n++) stream.text('{"event":"media"}');
     await harness.heardOut(stream);
     expect(stream.open).toBe(true);
-    stream.text('not JSON');
+    stream.text('{"event":"media"}');
     const done = await harness.ended(run);
     expect(done.disposition).toBe('pipeline_error');
     expect(stream.closed?.code).toBe(4400);

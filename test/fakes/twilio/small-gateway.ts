@@ -113,7 +113,7 @@ export async function startSmallGateway(authToken: string): Promise<SmallGateway
     };
     return {
       onText: (message: string) => line.protocol.decodeText(message, line),
-      onBinary: (message: Uint8Array) => line.protocol.decodeBinary(message, line),
+      onBinary: (message: Uint8Array) => line.protocol.decodeBinary?.(message, line),
       onClose: (code: number) => {
         line.closed = code;
       },

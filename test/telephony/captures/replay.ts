@@ -138,7 +138,7 @@ function decode(
   { json, binaryBytes }: { json?: unknown; binaryBytes?: number | undefined },
   listener: MediaListener,
 ): void {
-  if (binaryBytes !== undefined) protocol.decodeBinary(Buffer.alloc(binaryBytes), listener);
+  if (binaryBytes !== undefined) protocol.decodeBinary?.(Buffer.alloc(binaryBytes), listener);
   else if (json !== undefined) protocol.decodeText(withAudio(JSON.stringify(json)), listener);
 }
 

@@ -15,6 +15,7 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 
 const STREAM = 'MZ1';
 const FRAME = new Uint8Array(160);
+const OTHER_CODEC = '{"codec":"opus"}';
 
 class Socket implements MediaSocket {
   readonly sent: (string | number)[] = [];
@@ -44,7 +45,7 @@ function binaryMedia(marks: boolean): MediaProtocol {
       if (word === 'start') listener.onEvent({ type: 'started', start });
       else if (word === 'played') listener.onEvent({ type: 'mark', name, outcome: 'played' });
       else if (word === 'key') listener.onEvent({ type: 'digit', digit: name });
-      else if (word === 'codec') throw new GatewayError('MEDIA_CODEC', { encoding: name });
+      else if (word === OTHER_CODEC) throw new GatewayError('MEDIA_CODEC', { encoding: 'opus' });
       else if (word === 'bug') throw new TypeError('ours');
       else throw new GatewayError('MEDIA_MALFORMED', { provider: 'test', bytes: message.length });
     },
@@ -277,11 +278,11 @@ describe('the end of a stream', () => {
 describe('messages that cannot be read', () => {
   it('are dropped twenty times, and end the stream then', () => {
     const session = begun();
-    for (let nth = 0; nth < 20; nth++) session.onText('garbage');
+    for (let nth = 0; nth < 20; nth++) session.onText('{}');
     session.onText('key 1');
     expect(events).toEqual([{ type: 'digit', digit: '1' }]);
-    session.onText('garbage');
-    session.onText('garbage');
+    session.onText('{}');
+    session.onText('{}');
     expect(events.slice(1)).toMatchObject([
       { type: 'closed', reason: 'fault', error: { code: 'MEDIA_MALFORMED' } },
     ]);
@@ -291,7 +292,7 @@ describe('messages that cannot be read', () => {
   it('for want of a codec end it at once', () => {
     const session = open(binaryMedia(true));
     session.attach(listener);
-    session.onText('codec opus');
+    session.onText(OTHER_CODEC);
     expect(events).toMatchObject([
       { type: 'closed', reason: 'fault', error: { code: 'MEDIA_CODEC' } },
     ]);

@@ -142,12 +142,6 @@ describe('a Twilio media stream', () => {
     expect(meaning(message)).toBe('MEDIA_MALFORMED');
   });
 
-  it('has no binary messages', () => {
-    expect(() => started().decodeBinary(pattern, scribe().listener)).toThrow(
-      expect.objectContaining({ code: 'MEDIA_MALFORMED' }),
-    );
-  });
-
   it('names an encoding that it cannot take', () => {
     const other = start.replace('audio/x-mulaw', 'audio/opus');
     expect(() => createTwilioMedia().decodeText(other, scribe().listener)).toThrow(

@@ -22,7 +22,7 @@ function stream() {
     onAudio: (payload: Uint8Array) => audio.push(payload.length),
   };
   const text = (message: string) => media.decodeText(message, listener);
-  const binary = (message: Uint8Array) => media.decodeBinary(message, listener);
+  const binary = (message: Uint8Array) => media.decodeBinary?.(message, listener);
   return { media, events, audio, text, binary };
 }
 
