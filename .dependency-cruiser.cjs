@@ -102,9 +102,18 @@ const table = [
     ['telephony/ari/rest', 'telephony/provider', 'egress', 'transport/*', 'model', 'std'],
   ],
   ['telephony/ari/calls', ['telephony/ari/rest', 'telephony/provider', 'model', 'std']],
+  // `transport`: an upgrade of a PBX is refused in the form in which every other is.
   [
     'telephony/ari/connection',
-    ['telephony/ari/calls', 'telephony/ari/rest', 'telephony/provider', 'egress', 'model', 'std'],
+    [
+      'telephony/ari/calls',
+      'telephony/ari/rest',
+      'telephony/provider',
+      'egress',
+      'transport',
+      'model',
+      'std',
+    ],
   ],
   [
     'telephony/ari/doctor',

@@ -39,7 +39,12 @@ import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
 import { sendFault } from './http/error-reply.ts';
-import { answerParserError, namesTwoHosts } from './http/raw-requests.ts';
+import {
+  answerParserError,
+  namesItsHost,
+  refuseExpectation,
+  refuseTunnel,
+} from './http/raw-requests.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './http/request-bodies.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { validatorCompiler } from './http/validation.ts';
@@ -124,16 +129,19 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
     },
     frameworkErrors: sendFault,
     clientErrorHandler: answerParserError,
+    http: { requireHostHeader: false }, // `refuseOtherHosts` answers in the contract's form.
   }).withTypeProvider<ZodTypeProvider>();
 
   // Everything but a file must be there sooner: api/http/request-bodies.ts cuts it off.
   api.server.headersTimeout = BODY_MS_MAX;
   api.server.requestTimeout = UPLOAD_MS_MAX;
+  api.server.on('checkExpectation', refuseExpectation);
+  api.server.on('connect', refuseTunnel);
   api.setValidatorCompiler(validatorCompiler);
   api.setSerializerCompiler(serializerCompiler);
   api.setErrorHandler(sendFault);
   api.decorateRequest('principal', null);
-  refuseTwoHosts(api);
+  refuseOtherHosts(api);
   addSecurityHeaders(api, deps.publicUrl);
   const admission = new RequestAdmission(deps.clock, deps.rooms);
   readBodies(api, { ...deps, admission });
@@ -190,9 +198,10 @@ function pointToDocs(api: Api): void {
   }
 }
 
-function refuseTwoHosts(api: Api): void {
+/** A request without a host or with two. */
+function refuseOtherHosts(api: Api): void {
   api.addHook('onRequest', async (request, reply) => {
-    if (namesTwoHosts(request.raw)) return reply.status(400).send({ detail: 'Bad Request' });
+    if (!namesItsHost(request.raw)) return reply.status(400).send({ detail: 'Bad Request' });
   });
 }
 

@@ -38,6 +38,7 @@ import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts'
 import { egressOf, openModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
+import { onWebsocketUpgrade } from './upgrades.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Twice as long as a worker takes to report: one that has not is not there. */
@@ -75,7 +76,7 @@ export async function startApiProcess(
   const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
   const parts = { deps, link, workers, jobs, textChats, readiness, examinations };
   const api = await openApi(config, parts, log);
-  api.server.on('upgrade', examinations.takeUpgrades(routeUpgrades(link, workers)));
+  onWebsocketUpgrade(api.server, examinations.takeUpgrades(routeUpgrades(link, workers)));
   const stallGuard = startWatchdog(config, log);
   const handle = await listenHandle(link);
   await workers.untilCount(config.workers, REPORTS_MS_MAX);

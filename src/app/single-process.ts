@@ -3,7 +3,7 @@
 
 import type { CallControl } from '../call/control/call-control.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
-import { isHttp11, refuseUpgrade } from '../cluster/upgrade-router.ts';
+import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -13,6 +13,7 @@ import type { SpeechToText } from '../speech/stt/stt.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import type { StoreHandle } from '../store/open.ts';
+import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
@@ -22,7 +23,7 @@ import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { FirstApiKey } from './supervisor-store.ts';
-import { takeUpgrades } from './upgrades.ts';
+import { onWebsocketUpgrade, takeUpgrades } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
   accounts: FirstApiKey;
@@ -68,7 +69,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     log,
   );
   const take = examinations.takeUpgrades(takeUpgrades(open, media));
-  api.server.on('upgrade', (request, socket, head) => {
+  onWebsocketUpgrade(api.server, (request, socket, head) => {
     if (isHttp11(request)) take(request, socket, head);
     else refuseUpgrade(socket, '400 Bad Request');
   });

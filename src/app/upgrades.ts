@@ -1,10 +1,13 @@
-// Upgrades as a process with calls takes them: media sockets, and connections that PBXs open; the rest is refused.
+// Upgrades as a process with calls takes them: media sockets, and connections that PBXs open; the rest is refused. And
+// offers of other protocols, which are ignored: the Java platform's HTTP client offers HTTP/2 (h2c) with its requests.
 
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { AcceptUpgrade } from '../cluster/socket-handoff.ts';
-import { refuseUpgrade } from '../cluster/upgrade-router.ts';
 import type { ClientOf } from '../std/client-address.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
 import type { MediaServer } from '../transport/websocket/media-server.ts';
+import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 
 export function takeUpgrades(
   { providers, clientOf }: { providers: Providers; clientOf: ClientOf },
@@ -18,4 +21,34 @@ export function takeUpgrades(
       providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head, client));
     if (!isTaken) refuseUpgrade(socket, '404 Not Found');
   };
+}
+
+/** Passes upgrades to websockets to `take`. A request that offers another protocol is answered as if it offered none
+ *  (RFC 9110, 7.8). */
+export function onWebsocketUpgrade(server: Server, take: AcceptUpgrade): void {
+  server.on('upgrade', (request, socket, head) => {
+    const offered = (request.headers.upgrade ?? '').toLowerCase().split(',');
+    if (offered.some((protocol) => protocol.trim() === 'websocket')) take(request, socket, head);
+    else serveAgain(server, request, { socket, head });
+  });
+}
+
+/** Headers of the offer; `Connection` names them. */
+const OFFER = new Set(['upgrade', 'connection', 'http2-settings']);
+
+/** Node reads a request with an offer up to its body and leaves the connection. So that it reads it again, without the
+ *  offer, and what follows, the connection begins anew with these bytes. */
+function serveAgain(
+  server: Server,
+  { method = 'GET', url = '/', httpVersion, rawHeaders, headers }: IncomingMessage,
+  { socket, head }: { socket: Duplex; head: Buffer },
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (!OFFER.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[at + 1] ?? ''}`);
+  }
+  if (/\bclose\b/i.test(headers.connection ?? '')) lines.push('Connection: close');
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
 }

@@ -3,10 +3,10 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { PBX_PATH } from '../telephony/provider/pbx.ts';
 import { MEDIA_PATH } from '../transport/media-path.ts';
 import { workerOfToken } from '../transport/media-token.ts';
+import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { PBX_WORKER } from './ipc-message.ts';
 import { type AcceptUpgrade, handOffSocket } from './socket-handoff.ts';
@@ -56,17 +56,4 @@ export function workerOf(url: string, workers: UpgradeTargets): number | undefin
   if (words.length <= 2) return application ? workers.ofApplication(application) : PBX_WORKER;
   // A worker answers a token that names none.
   return workerOfToken(words.filter(Boolean).at(-1) ?? '') ?? PBX_WORKER;
-}
-
-/** Answers an upgrade without a handler. `status`: code and reason. */
-export function refuseUpgrade(socket: Duplex, status: string): void {
-  const body = JSON.stringify({ detail: status.replace(/^\d+ /, '') });
-  const head = [
-    `HTTP/1.1 ${status}`,
-    'Connection: close',
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  socket.on('error', () => socket.destroy());
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

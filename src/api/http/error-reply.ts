@@ -24,6 +24,7 @@ export const errorPhrases: Readonly<Record<number, string>> = {
   408: 'Request Timeout',
   413: 'Request body is too large',
   414: 'URI Too Long',
+  417: 'Expectation Failed',
   431: 'Request Header Fields Too Large',
 };
 

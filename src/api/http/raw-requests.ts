@@ -1,9 +1,12 @@
-// Requests that the HTTP parser refuses, in the contract's form, and requests that name two hosts (RFC 9112, 3.2), which
-// proxies and servers read differently. Source: contract §1.
+// Requests that the HTTP parser refuses, in the contract's form, and requests that name no host or two (RFC 9112, 3.2),
+// which proxies and servers read differently. Source: contract §1.
 
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { errorPhrases } from './error-reply.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 const STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -17,19 +20,48 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  const status = STATUS[error.code ?? ''] ?? 400;
-  const body = JSON.stringify({ detail: errorPhrases[status] ?? 'Bad Request' });
+  endWith(socket, STATUS[error.code ?? ''] ?? 400);
+}
+
+/** For the server's `connect`: a gateway is no proxy. */
+export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
+  endWith(socket, 405);
+}
+
+function endWith(socket: Duplex, status: number): void {
+  const body = bodyOf(status);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
+    `Content-Type: ${JSON_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Node keeps the first of several. */
-export function namesTwoHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+/** For the server's `checkExpectation`: an `Expect` other than `100-continue`, which Node answers itself. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = bodyOf(417);
+  response.writeHead(417, {
+    connection: 'close',
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** Whether the request names one host, or none as HTTP/1.0 may. Node keeps the first of several, and answers a missing one
+ *  without a body unless `requireHostHeader` is off. */
+export function namesItsHost({
+  httpVersion,
+  rawHeaders,
+}: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): boolean {
   const names = rawHeaders.filter((_each, i) => i % 2 === 0);
-  return names.filter((name) => name.toLowerCase() === 'host').length > 1;
+  const hosts = names.filter((name) => name.toLowerCase() === 'host').length;
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
+}
+
+function bodyOf(status: number): string {
+  return JSON.stringify({ detail: errorPhrases[status] ?? 'Bad Request' });
 }

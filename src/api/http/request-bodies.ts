@@ -65,6 +65,9 @@ function limitTime(request: IncomingMessage, clock: Clock): void {
   request.once('close', () => timer.cancel());
 }
 
+/** JSON under the type of a form, as curl's `-d` sends it: no name of a field begins like that. */
+const JSON_BEGINS = /^\ufeff?\s*[{[]/;
+
 /** What the schema will check. A body of another type stays text, which fits no object. */
 async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unknown> {
   const { rawBody } = request;
@@ -78,8 +81,8 @@ async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unk
     return checkedValue(reading, BODY_VALUES_MAX);
   }
   const text = rawBody.toString('utf8');
-  if (type === 'application/x-www-form-urlencoded') return lastValues(formFields(text));
-  return text;
+  const isForm = type === 'application/x-www-form-urlencoded' && !JSON_BEGINS.test(text);
+  return isForm ? lastValues(formFields(text)) : text;
 }
 
 function contentType(request: FastifyRequest): string {

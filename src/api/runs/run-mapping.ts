@@ -11,7 +11,7 @@ import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
 import type { RunOut } from './run-schema.ts';
 
-/** Everything; a run with files gets its public token here, or more time for it. */
+/** Everything; a run with files gets its public token here, and a new one once that has ended. */
 export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
   const hasFiles = run.recordingKey !== null || run.transcriptKey !== null;
   const token = hasFiles ? await deps.store.runs.publicToken(run.id) : null;

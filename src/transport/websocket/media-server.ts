@@ -19,6 +19,7 @@ import {
 } from '../media-socket.ts';
 import { UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
+import { refuseUpgrade } from '../upgrade-refusal.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
 /** The parts of a media URL's path, unchecked. */
@@ -76,10 +77,6 @@ export interface MediaServer {
   readonly open: number;
 }
 
-/** At its limit, or stopping: the provider may try elsewhere. */
-const UNAVAILABLE =
-  'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
-const NOT_FOUND = 'HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 /** Longest path: three ids and a token. */
 const PATH_MAX = 512;
 const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
@@ -125,13 +122,14 @@ class WebsocketMediaServer implements MediaServer {
     const path = url.split('?', 1)[0] ?? '';
     if (!path.startsWith(PREFIX)) return false;
     const admitted = this.#connections.size - this.#waiting.size;
+    // At its limit, or stopping: the provider may try elsewhere.
     if (this.#draining || admitted >= this.#limits.socketsMax) {
-      endWith(socket, UNAVAILABLE);
+      refuseUpgrade(socket, '503 Service Unavailable');
       return true;
     }
     const named = this.#named(path);
     if (named?.endpoint.isInUse(named.application) === false) {
-      endWith(socket, NOT_FOUND);
+      refuseUpgrade(socket, '404 Not Found');
       return true;
     }
     const answer = answerUpgrade(request);

@@ -7,6 +7,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemRandom } from '../../std/random.ts';
+import { upgradeRefusal } from '../upgrade-refusal.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -91,6 +92,5 @@ function acceptOf(key: string): string {
 }
 
 function refusal(status: string, header: string): { text: string; isOpen: boolean } {
-  const text = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n${header}\r\n`;
-  return { text, isOpen: false };
+  return { text: upgradeRefusal(status, header), isOpen: false };
 }

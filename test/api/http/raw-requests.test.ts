@@ -36,10 +36,26 @@ describe('bytes that are no request', () => {
     });
   });
 
-  it('are 400 with two hosts', async () => {
+  it.each([
+    ['two hosts', '1.1', 'Host: a\r\nHost: b\r\n', 400],
+    ['no host', '1.1', '', 400],
+    ['no host by HTTP/1.0', '1.0', '', 200],
+  ])('with %s are answered as HTTP/%s wants it', async (_what, version, hosts, status) => {
+    const request = `GET /api/v1/health HTTP/${version}\r\n${hosts}Connection: close\r\n\r\n`;
+    const answer = await sent(request);
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(answer.body).toEqual({ detail: 'Bad Request' });
+  });
+
+  it('are 405 for a tunnel, which only proxies open', async () => {
+    const request = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n';
+    expect(await sent(request)).toEqual({ status: 405, body: { detail: 'Method Not Allowed' } });
+  });
+
+  it('are 417 with an expectation that is not met', async () => {
     const request =
-      'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n';
-    expect(await sent(request)).toEqual({ status: 400, body: { detail: 'Bad Request' } });
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}';
+    expect(await sent(request)).toEqual({ status: 417, body: { detail: 'Expectation Failed' } });
   });
 });
 
@@ -55,9 +71,16 @@ describe('a body', () => {
     expect([status, body.name]).toEqual([200, 'from Windows']);
   });
 
-  it('of another type is refused with the type that is wanted', async () => {
-    const { status, body } = await post('{"name":"a"}', 'text/plain');
+  // curl sends `-d` as a form unless it is told the type.
+  it.each([
+    ['text/plain', '{"name":"a"}'],
+    ['application/x-www-form-urlencoded', '{"name":"a"}'],
+    ['application/x-www-form-urlencoded', '\ufeff {"name":"a&b=c"}'],
+    ['application/x-www-form-urlencoded', '[1]'],
+  ])('of type %s that is JSON is refused with the type that is wanted: %s', async (type, json) => {
+    const { status, body } = await post(json, type);
     expect(status).toBe(422);
+    expect(body.detail[0]).toMatchObject({ type: 'model_attributes_type', loc: ['body'] });
     expect(body.detail[0].msg).toContain('Content-Type: application/json');
   });
 

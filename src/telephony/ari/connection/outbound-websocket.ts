@@ -10,6 +10,7 @@ import { mediaFaults } from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { PingWatchdog } from '../../../std/ping-watchdog.ts';
 import type { Random } from '../../../std/random.ts';
+import { refuseUpgrade } from '../../../transport/upgrade-refusal.ts';
 import { PBX_PATH } from '../../provider/pbx.ts';
 import type { AriAnswer, AriRequest, AriRequestTransport } from '../rest/client.ts';
 import { type AriAccount, basicAuth } from '../rest/config.ts';
@@ -79,8 +80,7 @@ export class OutboundWebsocketServer {
     if (cause !== undefined) {
       this.#options.refused.note({ app, cause, client });
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
-      socket.on('error', () => socket.destroy());
-      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      refuseUpgrade(socket, '401 Unauthorized');
       return true;
     }
     onAdmitted?.();

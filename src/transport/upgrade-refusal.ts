@@ -1,0 +1,21 @@
+// The answer to an upgrade that is not accepted, in the form of every error of the API. Source: contract §1.
+
+import type { Duplex } from 'node:stream';
+
+/** The whole answer. `status`: code and reason; `header`: further lines, each with its end. */
+export function upgradeRefusal(status: string, header = ''): string {
+  const body = JSON.stringify({ detail: status.replace(/^\d+ /, '') });
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Connection: close',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return `${head.join('\r\n')}\r\n${header}\r\n${body}`;
+}
+
+/** Answers an upgrade without a handler, and ends its connection. */
+export function refuseUpgrade(socket: Duplex, status: string): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(upgradeRefusal(status));
+}
