@@ -75,6 +75,13 @@ describe('the README', () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
+  it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that there are', (document) => {
+    const text = readFileSync(document, 'utf8');
+    const paths = [...text.matchAll(/`((?:src|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+    expect(paths.length).toBeGreaterThan(4);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
   it('is told the truth by .ci/run, which runs the test command and nothing else', () => {
     expect(readFileSync('.ci/run', 'utf8')).toMatch(/^timeout \d+ npm test <\/dev\/null$/m);
     expect(readme).toMatch(/^npm test /m);

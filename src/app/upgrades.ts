@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream';
 import type { AcceptUpgrade } from '../cluster/socket-handoff.ts';
 import type { ClientOf } from '../std/client-address.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
-import type { MediaServer } from '../transport/websocket/media-server.ts';
 import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
+import type { MediaServer } from '../transport/websocket/media-server.ts';
 
 export function takeUpgrades(
   { providers, clientOf }: { providers: Providers; clientOf: ClientOf },

@@ -5,10 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Gateway } from '../demo/gateway.ts';
+import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
+import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { freePort } from '../fakes/free-port.ts';
+import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 
 const GRACE_SECONDS = 6;
+/** A busy machine takes seconds until the agent speaks. */
+const CALL_GRACE_SECONDS = 12;
 const POLL = { timeout: 5_000, interval: 50 };
+const PATIENT_POLL = { timeout: 60_000, interval: 200 };
 
 let folder: string;
 let gateway: Gateway | undefined;
@@ -64,3 +70,25 @@ describe.each([0, 1])('a gateway with %i workers that is stopped with a grace', 
     expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(GRACE_SECONDS * 1_000);
   }, 180_000);
 });
+
+it('a call that comes within the grace is answered, and goes on after it', async () => {
+  const rig = new GatewayRig('grace-call');
+  let twilio: FakeTwilio | undefined;
+  try {
+    const api = await rig.start({ PATCHBAY_DRAIN_GRACE_SECONDS: String(CALL_GRACE_SECONDS) });
+    ({ twilio } = await connectTwilio(rig, api));
+    const { gateway: stopping } = rig;
+    process.kill(stopping.pid ?? 0, 'SIGTERM');
+    await expect.poll(async () => (await fetch(`${stopping.url}/ready`)).status, POLL).toBe(503);
+    const call = await twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER });
+    await expect.poll(() => call.heard.length, PATIENT_POLL).toBeGreaterThan(8_000);
+    const afterGraceMs = (CALL_GRACE_SECONDS + 1) * 1_000;
+    await expect.poll(() => call.mediaMs, PATIENT_POLL).toBeGreaterThan(afterGraceMs);
+    expect(call.status).toBe('in-progress');
+    call.hangUp();
+    expect(await stopping.exited).toBe(0);
+  } finally {
+    await rig.end();
+    await twilio?.close();
+  }
+}, 240_000);

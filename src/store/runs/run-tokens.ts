@@ -12,8 +12,10 @@ const DAY_MS = 86_400_000;
 /** Long enough for a link in a webhook or report, but limited. */
 const LIFE_DAYS_DEFAULT = 30;
 
+type TokenContext = Pick<StoreContext, 'db' | 'clock' | 'random' | 'publicLinkDays'>;
+
 /** The run's public token; a new one if it has none that is valid. Throws RUN_NOT_FOUND. */
-export async function publicToken(context: StoreContext, id: string): Promise<string> {
+export async function publicToken(context: TokenContext, id: string): Promise<string> {
   const token = (await publicTokens(context, [id])).get(id);
   if (token === undefined) throw new GatewayError('RUN_NOT_FOUND');
   return token;
@@ -21,7 +23,7 @@ export async function publicToken(context: StoreContext, id: string): Promise<st
 
 /** Tokens of many runs, by run. Unknown ids are omitted. */
 export async function publicTokens(
-  { db, clock, random, publicLinkDays = LIFE_DAYS_DEFAULT }: StoreContext,
+  { db, clock, random, publicLinkDays = LIFE_DAYS_DEFAULT }: TokenContext,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = runIds.filter(isRowId);

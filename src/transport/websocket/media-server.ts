@@ -18,8 +18,8 @@ import {
   type SocketArrival,
 } from '../media-socket.ts';
 import { UnadmittedSockets } from '../unadmitted-sockets.ts';
-import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { refuseUpgrade } from '../upgrade-refusal.ts';
+import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
 /** The parts of a media URL's path, unchecked. */

@@ -6,6 +6,7 @@ const served = withApi();
 const { call, ok } = served;
 const CALLER = [1, 2, 3, 4, 30_000];
 const AGENT = [10, 20, 30, 40, 30_000];
+let workflowId = '';
 let runId = '';
 let token = '';
 
@@ -15,6 +16,7 @@ beforeEach(async () => {
     name: 'agent',
     workflow_definition: smallWorkflow,
   });
+  workflowId = workflow.id;
   const config = { provider: 'plivo', auth_id: 'a', auth_token: 'b' };
   const configuration = await ok('POST', '/organizations/telephony-configs', { name: 'c', config });
   const { run } = await store.runs.create(
@@ -55,9 +57,13 @@ const fetch = (
 ) => call(method, link, { key: null, headers });
 
 describe("a run's public token", () => {
-  it('ends after a month without a read of the run', async () => {
+  it('ends a month after its first issue, although the run is read meanwhile', async () => {
+    const read = () => ok('GET', `/workflow/${workflowId}/runs/${runId}`);
+    const { recording_public_url: shown } = await read();
+    expect(shown).toContain(token);
     served.test.clock.advance(29 * 86_400_000);
     expect((await publicly('recording')).status).toBe(302);
+    expect((await read()).recording_public_url).toBe(shown);
     served.test.clock.advance(2 * 86_400_000);
     const { status, body } = await publicly('recording');
     expect([status, body.detail]).toEqual([404, 'Invalid or expired token']);

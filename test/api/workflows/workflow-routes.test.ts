@@ -268,8 +268,10 @@ describe('updating a workflow', () => {
     expect(changed.workflow_definition).toEqual(smallWorkflow);
   });
 
-  it('refuses settings out of bounds', async () => {
+  it('takes calls of a day, and refuses settings out of bounds', async () => {
     const { id } = await create();
+    const day = { workflow_configurations: { max_call_duration: 86_400 } };
+    expect(await ok('PUT', `/workflow/${id}`, day)).toMatchObject(day);
     const body = { workflow_configurations: { max_call_duration: 86_401 } };
     const [status, detail] = await refusal('PUT', `/workflow/${id}`, { body });
     expect([status, detail[0]]).toEqual([

@@ -88,6 +88,20 @@ describe('a call that is dialled and of which nothing more is heard', () => {
     expect(harness.hangUps).toHaveLength(1);
   });
 
+  it('and was inbound gives its place back 30 s after its webhook, if no media come', async () => {
+    const harness = await held.harness.prepare();
+    says(harness, { status: 200, body: { sid: CALL, status: 'in-progress' } });
+    await harness.ring();
+    const [run] = await harness.runs();
+    if (run === undefined) throw new Error('no run');
+    await harness.pass(29_000);
+    expect((await harness.run(run.id)).state).toBe('initialized');
+    await harness.passThrough(() => questions(harness).length === 1);
+    expect((await harness.ended(run)).disposition).toBe('system_connect_error');
+    expect(harness.hangUps).toHaveLength(1);
+    expect(harness.callControl.activeCalls).toBe(0);
+  });
+
   it('is hung up and closed when the provider says nothing either', async () => {
     const harness = await held.harness.prepare();
     says(harness, { status: 500, body: {} });
