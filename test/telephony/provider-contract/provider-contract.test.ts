@@ -85,11 +85,13 @@ describe.each(hostedRows)('$name', (row) => {
         : [],
     );
 
+  /** Vonage reports that it rings at the same moment: either webhook may be the first. */
+  const arrivals = () => gateway.events.filter(({ kind }) => kind === 'inbound-call');
+
   describe('a call from outside', () => {
     it(cases.arrives, async () => {
       const { call, line } = await rungIn();
-      const [event] = gateway.events;
-      expect(event).toMatchObject({ kind: 'inbound-call' });
+      expect(arrivals()).toHaveLength(1);
       expect(gateway.refused).toBe(0);
       line.play(tone(300));
       await call.waitForSpeech({ fromMs: 0 });
@@ -100,7 +102,7 @@ describe.each(hostedRows)('$name', (row) => {
 
     it(cases.namesNumbers, async () => {
       await rungIn();
-      const [event] = gateway.events;
+      const [event] = arrivals();
       const { from, to } = event as { from: string; to: string };
       expect([from, to].map((number) => number.replace(/^\+?/, '+'))).toEqual([THEIRS, OURS]);
     });
