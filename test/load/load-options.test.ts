@@ -57,6 +57,12 @@ describe('the command line of the load tool', () => {
     [['--kill', 'stt,disk'], /--kill/],
     [['--services', 'fake', '--scenario', 'listen'], /scenario of its own/],
     [['--services', 'fake', '--url', 'http://gw', '--api-key', 'k'], /--services needs/],
+    [['--outbound', 'faxes'], /--outbound/],
+    [['--outbound', 'starts', '--outbound-per-second', '0'], /--outbound-per-second/],
+    [['--outbound', 'starts', '--attack', 'api'], /exclude/],
+    [['--outbound', 'dispatch', '--scenario', 'sequence'], /a sequence has no outbound/],
+    [['--outbound', 'starts', '--url', 'http://gw', '--api-key', 'k'], /--outbound needs/],
+    [['--engine', 'server', '--url', 'http://gw', '--api-key', 'k'], /--engine server needs/],
     [['--gateway-cores', '0;reboot'], /--gateway-cores/],
     [['--loud', '1'], /--loud/],
   ])('refuses %j', (args, reason) => {

@@ -7,6 +7,9 @@ import { HOSTED } from './wires/wire.ts';
 export const SCENARIOS = ['talk', 'listen', 'barge-in', 'sequence'] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
+/** What places calls beside those that are measured. */
+export const OUTBOUND = ['starts', 'dispatch'] as const;
+
 /** Counts that a ramp tries, up to `--calls`. */
 const RAMP = [50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000];
 
@@ -59,6 +62,11 @@ const options = z.strictObject({
     .optional()
     .describe('api: hostile requests, 16 honest clients and new calls beside the calls'),
   'hostile-per-second': number(0, 1_000).prefault('50').describe('requests of the attacker'),
+  outbound: z
+    .enum(OUTBOUND)
+    .optional()
+    .describe('starts: calls over the API beside the calls; dispatch: contacts of a campaign'),
+  'outbound-per-second': whole(1, 1_000).prefault('100').describe('of these, in an open loop'),
   ramp: z
     .string()
     .regex(/^(auto|\d+(,\d+)*)$/, 'must be counts as in 50,100,200, or auto')
@@ -69,6 +77,10 @@ const options = z.strictObject({
     .describe('measurements of each count, of which the median counts'),
   total: whole(1, 1_000_000).prefault('10000').describe('calls of a sequence'),
   'call-seconds': number(1, 1_000).prefault('10').describe('length of each call of a sequence'),
+  engine: z
+    .enum(['embedded', 'server'])
+    .default('embedded')
+    .describe("database of the tool's own gateway; server: a PostgreSQL of this machine"),
   workers: whole(0, 32)
     .optional()
     .describe("PATCHBAY_WORKERS of the tool's own gateway; default: the gateway's"),
@@ -169,8 +181,21 @@ function faultsOf(
   if (command.attack !== undefined && !isOwn) faults.push("--attack needs the tool's own gateway");
   if (command.attack !== undefined && command.scenario === 'sequence')
     faults.push('a sequence has no attack');
-  faults.push(...serviceFaultsOf(command, isOwn));
+  faults.push(...serviceFaultsOf(command, isOwn), ...outboundFaultsOf(command, isOwn));
   if (command.scenario === 'sequence' && ramp !== undefined) faults.push('a sequence has no ramp');
+  return faults;
+}
+
+function outboundFaultsOf(
+  { attack, engine, outbound, scenario }: Omit<z.output<typeof options>, 'ramp'>,
+  isOwn: boolean,
+): string[] {
+  const faults: string[] = [];
+  if (engine === 'server' && !isOwn) faults.push("--engine server needs the tool's own gateway");
+  if (outbound === undefined) return faults;
+  if (!isOwn) faults.push("--outbound needs the tool's own gateway");
+  if (attack !== undefined) faults.push('--outbound and --attack exclude each other');
+  if (scenario === 'sequence') faults.push('a sequence has no outbound calls');
   return faults;
 }
 

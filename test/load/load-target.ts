@@ -4,9 +4,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Client } from 'pg';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { databaseOf, type EngineName, startServer, type TestServer } from '../store/databases.ts';
 import { pinFamily } from './figures/process-figures.ts';
 import { startAccount } from './load-account.ts';
 import { setUpAgent } from './load-agent.ts';
@@ -31,6 +33,10 @@ export interface LoadTarget extends Account {
   agent: { api: ApiClient; apiKey: string; workflowId: string } | undefined;
   /** Undefined: the gateway's own. */
   services?: ServiceClient | undefined;
+  /** To its database; undefined if that is not known. */
+  connect?: (() => Promise<Client>) | undefined;
+  /** A database server that the gateway uses alone, which is no child of it. */
+  databasePid?: number | undefined;
   /** Its services fail during the measurement. */
   isBreakable?: boolean | undefined;
   stop(): Promise<void>;
@@ -42,6 +48,8 @@ export interface OwnGatewayOptions {
   scenario: Scenario;
   /** Load in percent above which new calls are refused. Default: none. */
   loadLimit?: string | undefined;
+  /** Default: embedded. */
+  engine?: EngineName;
   /** Worker processes; undefined: as the gateway has it. */
   workers: number | undefined;
   /** Cores in the notation of taskset; undefined: all. */
@@ -58,30 +66,18 @@ export interface OwnGatewayOptions {
 export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadTarget> {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-load-'));
   const logFile = join(folder, 'gateway.log');
-  const { provider = 'twilio', scenario, workers, cores, isSignUpOpen, loadLimit = '0' } = options;
+  const { provider = 'twilio', scenario, cores } = options;
   const services =
     options.services === undefined
       ? undefined
       : await ServiceClient.start(folder, { isBreakable: options.isBreakable ?? false });
+  const dataFolder = join(folder, 'data');
+  const server = options.engine === 'server' ? await startServer() : undefined;
   const gateway = await Gateway.start({
-    dataFolder: join(folder, 'data'),
+    dataFolder,
     logFile,
     port: await freePort(),
-    env: {
-      PATCHBAY_CALL_LIMIT: '10000',
-      // What is measured is what it carries, not when it refuses.
-      PATCHBAY_LOAD_LIMIT: loadLimit,
-      PATCHBAY_DELAY_LIMIT_MS: loadLimit === '0' ? '0' : '40',
-      LOG_LEVEL: 'warn',
-      // A recogniser for each call would be what is measured; without words nothing can be interrupted.
-      PATCHBAY_STT: scenario === 'barge-in' ? 'auto' : 'none',
-      OPENAI_BASE_URL: '',
-      OPENAI_API_KEY: '',
-      // The provider of the calls is on this machine.
-      ...(isSignUpOpen ? { ENABLE_SIGNUP: 'true', PATCHBAY_OUTSIDE_ALLOW: LOOPBACK } : {}),
-      ...(services === undefined ? {} : { NODE_EXTRA_CA_CERTS: services.authorityFile }),
-      ...(workers === undefined ? {} : { PATCHBAY_WORKERS: String(workers) }),
-    },
+    env: environmentOf(options, { server, services }),
   });
   const pid = gateway.pid ?? 0;
   let remote: LoadTarget | undefined;
@@ -91,6 +87,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
     } finally {
       await gateway.stop();
       services?.stop();
+      await server?.stop();
     }
     rmSync(folder, { recursive: true, force: true });
   };
@@ -105,12 +102,38 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
       providerHost: LOOPBACK,
       services,
     });
-    if (cores !== undefined) pinFamily(pid, cores);
-    return { ...remote, isBreakable: options.isBreakable, stop };
+    if (cores !== undefined) for (const each of [pid, server?.pid ?? pid]) pinFamily(each, cores);
+    return {
+      ...remote,
+      ...{ isBreakable: options.isBreakable, databasePid: server?.pid, stop },
+      connect: databaseOf(dataFolder, server?.url).connect,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function environmentOf(
+  { scenario, workers, isSignUpOpen, loadLimit = '0' }: OwnGatewayOptions,
+  { server, services }: { server: TestServer | undefined; services: ServiceClient | undefined },
+): Record<string, string> {
+  return {
+    PATCHBAY_CALL_LIMIT: '10000',
+    // What is measured is what it carries, not when it refuses.
+    PATCHBAY_LOAD_LIMIT: loadLimit,
+    PATCHBAY_DELAY_LIMIT_MS: loadLimit === '0' ? '0' : '40',
+    LOG_LEVEL: 'warn',
+    // A recogniser for each call would be what is measured; without words nothing can be interrupted.
+    PATCHBAY_STT: scenario === 'barge-in' ? 'auto' : 'none',
+    OPENAI_BASE_URL: '',
+    OPENAI_API_KEY: '',
+    // The provider of the calls is on this machine.
+    ...(isSignUpOpen ? { ENABLE_SIGNUP: 'true', PATCHBAY_OUTSIDE_ALLOW: LOOPBACK } : {}),
+    ...(server === undefined ? {} : { DATABASE_URL: server.url }),
+    ...(services === undefined ? {} : { NODE_EXTRA_CA_CERTS: services.authorityFile }),
+    ...(workers === undefined ? {} : { PATCHBAY_WORKERS: String(workers) }),
+  };
 }
 
 /** A gateway of this kind that runs already: the agent is set up over its API. `providerHost` is this

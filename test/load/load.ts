@@ -135,6 +135,7 @@ function openTarget(command: LoadCommand): Promise<LoadTarget> {
     scenario,
     workers,
     loadLimit: String(command['load-limit']),
+    engine: command.engine,
     isSignUpOpen: command.attack !== undefined,
     cores: cores === 'all' ? undefined : cores,
   });
@@ -148,6 +149,11 @@ function callOptions(command: LoadCommand): CallOptions {
     callsPerSecond: command['calls-per-second'],
     interruptionsPerSecond: command['interruptions-per-second'],
     leadMs: command['lead-ms'],
+    outbound: command.outbound && {
+      kind: command.outbound,
+      perSecond: command['outbound-per-second'],
+      seconds: command.seconds,
+    },
     hostilePerSecond: command.attack === undefined ? 0 : command['hostile-per-second'],
     cores: cores === 'all' ? undefined : cores,
   };

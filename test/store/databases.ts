@@ -2,9 +2,9 @@
 // (TEST_DATABASE_URL, or the binaries of a distribution, started in a temporary folder on a unix socket).
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import type { Log } from '../../src/log.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -19,10 +19,8 @@ export const TEST_CACHE = join(tmpdir(), 'patchbay-test-cache');
 const SERVER_START_MS_MAX = 15_000;
 /** Nobody: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534;
-/** Runs a server until the tests let go of its standard input, be it that they were killed; then its
- *  folder goes. */
-const UNTIL_STDIN_ENDS =
-  '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$0"';
+/** Runs a server until the tests let go of its standard input, be it that they were killed. */
+const UNTIL_STDIN_ENDS = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server';
 
 /** The engines that this machine has. Says why if one is missing. */
 export function engines(): EngineName[] {
@@ -41,14 +39,16 @@ export interface TestDatabase {
   stop: () => Promise<void>;
 }
 
-export async function startDatabase(engine: EngineName): Promise<TestDatabase> {
-  const server = engine === 'server' ? await startServer() : undefined;
-  const database = databaseOf(mkdtempSync(join(tmpdir(), 'patchbay-store-')), server?.url);
+/** `kept`: a folder for a database that outlives its stop, and goes on where it is started with the same folder. */
+export async function startDatabase(engine: EngineName, kept?: string): Promise<TestDatabase> {
+  const server = engine === 'server' ? await startServer(kept) : undefined;
+  const dataFolder = kept ?? mkdtempSync(join(tmpdir(), 'patchbay-store-'));
+  const database = databaseOf(dataFolder, server?.url);
   return {
     ...database,
     stop: async () => {
       await server?.stop();
-      await database.stop();
+      if (kept === undefined) await database.stop();
     },
   };
 }
@@ -87,40 +87,56 @@ export function databaseOf(dataFolder: string, url: string | undefined): TestDat
 
 export interface TestServer {
   url: string;
+  /** Undefined: it is somebody else's. */
+  pid: number | undefined;
   stop: () => Promise<void>;
 }
 
-export async function startServer(): Promise<TestServer> {
+/** `kept`: a folder in which its data stay. */
+export async function startServer(kept?: string): Promise<TestServer> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given !== undefined) return schemaOf(given);
   const binaries = serverBinaries();
   if (binaries === undefined) throw new Error('no PostgreSQL server here');
-  const folder = mkdtempSync(join(tmpdir(), 'patchbay-pg-'));
+  const folder =
+    kept === undefined ? mkdtempSync(join(tmpdir(), 'patchbay-pg-')) : join(kept, 'pg');
+  mkdirSync(folder, { recursive: true });
   const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {};
   if (process.getuid?.() === 0) chownSync(folder, UNPRIVILEGED_ID, UNPRIVILEGED_ID);
   const cluster = join(folder, 'data');
-  const made = spawnSync(
-    join(binaries, 'initdb'),
-    ['-D', cluster, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
-    { ...identity, cwd: folder, encoding: 'utf8' },
-  );
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  if (!existsSync(cluster)) makeCluster(binaries, cluster, identity);
   const arguments_ = ['-D', cluster, '-k', folder, '-c', 'listen_addresses=', '-F'];
   const server = spawn(
     '/bin/sh',
-    ['-c', UNTIL_STDIN_ENDS, folder, join(binaries, 'postgres'), ...arguments_],
+    [
+      '-c',
+      kept === undefined ? `${UNTIL_STDIN_ENDS}; rm -rf "$0"` : UNTIL_STDIN_ENDS,
+      folder,
+      join(binaries, 'postgres'),
+      ...arguments_,
+    ],
     { ...identity, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] },
   );
   const url = `postgresql://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`;
   await listening(url, server);
   return {
     url,
+    pid: server.pid,
     stop: async () => {
       const ended = new Promise((resolve) => server.once('exit', resolve));
       server.stdin.end();
       await ended;
     },
   };
+}
+
+function makeCluster(binaries: string, cluster: string, identity: { uid?: number; gid?: number }) {
+  const made = spawnSync(
+    join(binaries, 'initdb'),
+    ['-D', cluster, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    { ...identity, cwd: dirname(cluster), encoding: 'utf8' },
+  );
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
 }
 
 /** A schema of its own on a server that others use too. */
@@ -135,7 +151,7 @@ async function schemaOf(url: string): Promise<TestServer> {
   await run(`create schema ${schema}`);
   const own = new URL(url);
   own.searchParams.set('options', `-c search_path=${schema}`);
-  return { url: own.href, stop: () => run(`drop schema ${schema} cascade`) };
+  return { url: own.href, pid: undefined, stop: () => run(`drop schema ${schema} cascade`) };
 }
 
 function serverBinaries(): string | undefined {

@@ -28,7 +28,8 @@ export interface SetUp {
   authToken: string;
   callers: readonly string[];
   phoneNumbers: readonly string[];
-  concurrency: number;
+  /** Null: as many as the organization may have. */
+  concurrency: number | null;
   ratePerSecond: number;
   maxRetries: number;
 }

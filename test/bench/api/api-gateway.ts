@@ -1,18 +1,21 @@
 // A gateway of its own on either engine for benchmarks of the API: with stored runs, an agent, and a provider that
 // accepts every dial.
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import type { DatabaseTarget } from '../../../src/store/db/connections.ts';
 import { ApiClient } from '../../demo/api-client.ts';
 import { Gateway } from '../../demo/gateway.ts';
 import { freePort } from '../../fakes/free-port.ts';
+import { startAcceptingTwilio } from '../../fakes/twilio/accepting-twilio.ts';
 import { type EngineName, startDatabase } from '../../store/databases.ts';
 import { type Stored, type StoredRuns, storeRuns } from './stored-runs.ts';
 
 const ACCOUNT_SID = `AC${'6'.repeat(32)}`;
 const NUMBER = '+15550100999';
+/** Until the provider is there. */
+const UNUSED_URL = 'http://127.0.0.1:9';
 
 export interface ApiGateway {
   server: { url: string; apiKey: string };
@@ -25,8 +28,13 @@ export interface ApiGateway {
   stop: () => Promise<void>;
 }
 
-export async function startApiGateway(engine: EngineName, stored: Stored): Promise<ApiGateway> {
-  const database = await startDatabase(engine);
+/** `kept`: a folder for what is stored, which is there already where the same folder was given before. */
+export async function startApiGateway(
+  engine: EngineName,
+  stored: Stored,
+  kept?: string,
+): Promise<ApiGateway> {
+  const database = await startDatabase(engine, kept);
   const { target, dataFolder } = database;
   const logFile = join(dataFolder, 'gateway.log');
   const gateway = await Gateway.start({
@@ -43,7 +51,7 @@ export async function startApiGateway(engine: EngineName, stored: Stored): Promi
       ...(target.kind === 'server' ? { DATABASE_URL: target.url } : {}),
     },
   });
-  const provider = await startProvider();
+  const provider = await startAcceptingTwilio(NUMBER);
   const client = await database.connect();
   const stop = async (): Promise<void> => {
     await client.end();
@@ -52,57 +60,56 @@ export async function startApiGateway(engine: EngineName, stored: Stored): Promi
     await database.stop();
   };
   try {
-    const apiKey = await gateway.firstKey();
-    const api = new ApiClient(gateway.url, apiKey);
-    const agent = await setUp(api, provider.url);
-    const seeded = await storeRuns(client, target, { ...stored, workflowId: agent.id });
-    const server = { url: gateway.url, apiKey };
-    return { server, api, agent, stored: seeded, client, logFile, stop };
+    const factsFile = kept === undefined ? undefined : join(kept, 'facts.json');
+    const isThere = factsFile !== undefined && existsSync(factsFile);
+    const facts: Facts = isThere
+      ? JSON.parse(readFileSync(factsFile, 'utf8'))
+      : await fill(gateway, { client, target, stored });
+    if (factsFile !== undefined) writeFileSync(factsFile, JSON.stringify(facts));
+    const api = new ApiClient(gateway.url, facts.apiKey);
+    await api.updateConfiguration(facts.configurationId, configurationAt(provider.url));
+    if (kept !== undefined) await client.query('checkpoint'); // It is killed at the end.
+    const server = { url: gateway.url, apiKey: facts.apiKey };
+    return { server, api, agent: facts.agent, stored: facts.seeded, client, logFile, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function setUp(api: ApiClient, url: string): Promise<{ id: string; uuid: string }> {
-  const configurationId = await api.createConfiguration('Bench', {
-    provider: 'twilio',
-    account_sid: ACCOUNT_SID,
-    auth_token: 'bench-token',
-    api_base_url: url,
-  });
+/** What a filled database is asked by. */
+interface Facts {
+  apiKey: string;
+  configurationId: string;
+  agent: { id: string; uuid: string };
+  seeded: StoredRuns;
+}
+
+async function fill(
+  gateway: Gateway,
+  { client, target, stored }: { client: Client; target: DatabaseTarget; stored: Stored },
+): Promise<Facts> {
+  const apiKey = await gateway.firstKey();
+  const api = new ApiClient(gateway.url, apiKey);
+  const configuration = configurationAt(UNUSED_URL);
+  const configurationId = await api.createConfiguration('Bench', configuration);
   await api.addNumber(configurationId, { address: NUMBER, is_default_caller_id: true });
-  return api.createWorkflow('Bench', {
+  const agent = await api.createWorkflow('Bench', {
     nodes: [
       { id: '1', type: 'startCall', position: { x: 0, y: 0 }, data: { name: 'A', prompt: 'Hi' } },
       { id: '2', type: 'endCall', position: { x: 0, y: 9 }, data: { name: 'B', prompt: 'Bye' } },
     ],
     edges: [{ id: '1-2', source: '1', target: '2', data: { label: 'end', condition: 'always' } }],
   });
+  const seeded = await storeRuns(client, target, { ...stored, workflowId: agent.id });
+  return { apiKey, configurationId, agent, seeded };
 }
 
-/** Answers every request as Twilio answers a dial. */
-async function startProvider(): Promise<{ url: string; close: () => Promise<void> }> {
-  let calls = 0;
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => {
-      calls += 1;
-      const isNumbers = request.url?.includes('IncomingPhoneNumbers') === true;
-      response.writeHead(isNumbers ? 200 : 201, { 'content-type': 'application/json' });
-      const number = { sid: 'PN1', phone_number: NUMBER };
-      const sid = `CA${String(calls).padStart(32, '0')}`;
-      const body = isNumbers ? { incoming_phone_numbers: [number] } : { sid, status: 'queued' };
-      response.end(JSON.stringify(body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // A TCP server has an address of this kind.
+function configurationAt(url: string): Record<string, string> {
   return {
-    url: `http://127.0.0.1:${port}`,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    provider: 'twilio',
+    account_sid: ACCOUNT_SID,
+    auth_token: 'bench-token',
+    api_base_url: url,
   };
 }

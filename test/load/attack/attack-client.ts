@@ -1,12 +1,12 @@
 // An attack on the API beside a measurement, as its parent sees it: the tenants are made, the attacker is started,
 // pinned and asked, and at the end the API process is killed.
 
-import { type ChildProcess, fork } from 'node:child_process';
 import { connect } from 'node:net';
 import { z } from 'zod';
 import { ApiClient } from '../../demo/api-client.ts';
 import { childPid } from '../figures/process-figures.ts';
 import type { LoadTarget } from '../load-target.ts';
+import { OrderProcess } from '../order-process.ts';
 import type { AttackFigures, AttackOptions, AttackOrder } from './attack-process.ts';
 
 /** Between connections of the prober while the API process is away. */
@@ -16,8 +16,6 @@ const AFTER_MS = 5_000;
 const BACK_MS_MAX = 60_000;
 const POLL_MS = 100;
 
-const answer = z.looseObject({ error: z.string().optional() });
-
 /** What a killed API process cost. Null: not tried. */
 export interface KillFigures {
   apiBackMs: number | null;
@@ -26,24 +24,14 @@ export interface KillFigures {
 }
 
 export class AttackClient {
-  readonly #child: ChildProcess;
+  readonly #process = new OrderProcess<AttackOrder, AttackFigures>(
+    new URL('./attack-process.ts', import.meta.url),
+    { name: 'the attacker' },
+  );
   readonly #target: LoadTarget;
-  #settle:
-    | { resolve: (figures: AttackFigures) => void; reject: (error: Error) => void }
-    | undefined;
 
   private constructor(target: LoadTarget) {
     this.#target = target;
-    this.#child = fork(new URL('./attack-process.ts', import.meta.url), {
-      execArgv: ['--import', 'tsx'],
-    });
-    this.#child.on('message', (message) => {
-      const { error, figures } = answer.parse(message);
-      // Of the same build.
-      if (error === undefined) this.#settle?.resolve(figures as AttackFigures);
-      else this.#settle?.reject(new Error(error));
-    });
-    this.#child.on('exit', () => this.#settle?.reject(new Error('the attacker ended early')));
   }
 
   /** The attack runs when this resolves. */
@@ -51,7 +39,7 @@ export class AttackClient {
     const client = new AttackClient(target);
     try {
       const options = await attackOptions(target, hostilePerSecond);
-      await client.#ask({ order: 'start', options });
+      await client.#process.ask({ order: 'start', options });
       return client;
     } catch (error) {
       client.end();
@@ -60,15 +48,15 @@ export class AttackClient {
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#process.pid;
   }
 
   async measure(): Promise<void> {
-    await this.#ask({ order: 'measure' });
+    await this.#process.ask({ order: 'measure' });
   }
 
   report(): Promise<AttackFigures> {
-    return this.#ask({ order: 'report' });
+    return this.#process.ask({ order: 'report' });
   }
 
   /** Kills the API process of the tool's own gateway while new calls come in; the calls that talk are judged by
@@ -76,7 +64,7 @@ export class AttackClient {
   async killApi(): Promise<KillFigures> {
     const { pid, webhookUrl } = this.#target;
     if (pid === undefined) throw new Error('no process of the gateway is known');
-    await this.#ask({ order: 'calm' });
+    await this.#process.ask({ order: 'calm' });
     const api = childPid(pid, 'api');
     if (api === undefined) throw new Error('the gateway has no API process');
     const url = new URL(webhookUrl);
@@ -84,27 +72,19 @@ export class AttackClient {
     const startMs = performance.now();
     process.kill(api, 'SIGKILL');
     // Requests that were on their way are lost with the process; those that begin now wait for the next one.
-    await this.#ask({ order: 'measure' });
+    await this.#process.ask({ order: 'measure' });
     while (!(await isHealthy(url.origin)) && performance.now() - startMs < BACK_MS_MAX) {
       await sleep(POLL_MS);
     }
     const apiBackMs = performance.now() - startMs;
     await sleep(AFTER_MS);
     probe.stop();
-    const { newCallsFailed } = await this.#ask({ order: 'stop' });
+    const { newCallsFailed } = await this.#process.ask({ order: 'stop' });
     return { apiBackMs, refusedConnections: probe.refused, callsFailedAtKill: newCallsFailed };
   }
 
   end(): void {
-    this.#settle = undefined;
-    if (this.#child.connected) this.#child.disconnect();
-  }
-
-  #ask(order: AttackOrder): Promise<AttackFigures> {
-    return new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
-      this.#child.send(order);
-    });
+    this.#process.stop();
   }
 }
 

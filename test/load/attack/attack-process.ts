@@ -2,8 +2,8 @@
 // second whatever the gateway answers, 16 honest clients, five new calls a second.
 
 import { Pool } from 'undici';
-import { z } from 'zod';
 import { Histogram } from '../figures/histogram.ts';
+import { serveOrders } from '../order-process.ts';
 import type { Account } from '../wires/wire.ts';
 import { type HonestFigures, runHonestClients } from './honest-clients.ts';
 import { type Attack, attacks, type HostileRequest } from './hostile-requests.ts';
@@ -56,8 +56,6 @@ const REPLY_MS_MAX = 20_000;
 const REFUSAL_STATUS_MAX = 499;
 const BUSY = 503;
 
-const order = z.looseObject({ order: z.enum(['start', 'measure', 'report', 'calm', 'stop']) });
-
 const stop = new AbortController();
 let calm = new AbortController();
 let isMeasuring = false;
@@ -66,14 +64,7 @@ const honest: HonestFigures = newHonest();
 const calls: NewCallFigures = newCalls();
 let work: Promise<unknown> = Promise.resolve();
 
-process.on('message', (message: unknown) => {
-  order.parse(message);
-  // The parent is of the same build; only the kind is looked at.
-  carryOut(message as AttackOrder)
-    .then((figures) => process.send?.({ figures }))
-    .catch((error: unknown) => process.send?.({ error: String(error) }));
-});
-process.on('disconnect', () => process.exit(0));
+serveOrders(carryOut);
 
 async function carryOut(task: AttackOrder): Promise<AttackFigures> {
   switch (task.order) {

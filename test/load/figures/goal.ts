@@ -16,6 +16,10 @@ const ATTACK_LIMITS = {
   refusedConnections: 0,
   callsFailedAtKill: 0,
 } as const;
+/** Beside calls that are placed; the figures' own names. */
+const OUTBOUND_LIMITS = { startsFailed: 0, startP99Ms: 150, dialLateP99Ms: 150 } as const;
+/** Of those that were to be placed: the last second's may come after it. */
+const OUTBOUND_SHARE_MIN = 0.98;
 /** Of conversations by streaming services; the figures' own names. */
 const SERVICE_LIMITS = { innerP50Ms: 5, innerP95Ms: 20, frameP95Ms: 180, unanswered: 0 } as const;
 /** With a recogniser and a voice of each call. */
@@ -52,6 +56,16 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
   if (hasServices) {
     for (const [name, max] of Object.entries(SERVICE_LIMITS)) {
       limit(name, figures[name as keyof typeof SERVICE_LIMITS] ?? null, max);
+    }
+  }
+  const { outboundPerSecond, dialsPerSecond = 0 } = figures;
+  if (outboundPerSecond !== undefined) {
+    for (const [name, max] of Object.entries(OUTBOUND_LIMITS)) {
+      limit(name, figures[name as keyof typeof OUTBOUND_LIMITS] ?? null, max);
+    }
+    const wanted = OUTBOUND_SHARE_MIN * outboundPerSecond;
+    if (dialsPerSecond < wanted) {
+      misses.push(`dials a second are ${rounded(dialsPerSecond)}, at least ${rounded(wanted)}`);
     }
   }
   if (figures.hostileRequests === undefined) return misses;

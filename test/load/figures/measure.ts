@@ -8,6 +8,11 @@ import { clipFramesOf } from '../load-agent.ts';
 import type { Scenario } from '../load-options.ts';
 import type { LoadOptions } from '../load-run.ts';
 import type { LoadTarget } from '../load-target.ts';
+import {
+  OutboundClient,
+  type OutboundFigures,
+  type OutboundOptions,
+} from '../outbound/outbound-client.ts';
 import { metricsText, readMetrics } from './gateway-metrics.ts';
 import type { LoadSummary } from './load-summary.ts';
 import {
@@ -35,13 +40,15 @@ export interface CallOptions {
   cores: string | undefined;
   /** 0: no attack. */
   hostilePerSecond: number;
+  /** Calls that are placed beside; undefined: none. */
+  outbound?: OutboundOptions | undefined;
 }
 
 /** Null: not measured, as nothing of the kind was heard or the gateway runs elsewhere. */
 export interface LoadFigures
   extends Omit<LoadSummary, 'answers' | 'said'>,
     Usage,
-    Partial<AttackFigures & KillFigures & ServiceFigures> {
+    Partial<AttackFigures & KillFigures & ServiceFigures & OutboundFigures> {
   /** Null: no process of its own. */
   apiLoopDelayP99Ms: number | null;
   eventLoopDelayP99Ms: number | null;
@@ -65,19 +72,23 @@ export async function measureLoad(
 ): Promise<LoadFigures> {
   const client = new LoadClient();
   let attacker: AttackClient | undefined;
+  const outbound = options.outbound && new OutboundClient(options.outbound);
   const coresBefore = options.cores === undefined ? undefined : ownCores();
   try {
     if (options.cores !== undefined) {
       pin(client.pid, options.cores);
       if (target.services !== undefined) pin(target.services.pid, options.cores);
+      if (outbound !== undefined) pin(outbound.pid, options.cores);
       pin(process.pid, options.cores); // What is asked at the end takes time as well.
     }
     const before = figuresOf(target);
     await client.ask({ order: 'place', options: loadOptionsOf(target, options) });
     const attack = await startAttack(target, options);
     attacker = attack;
+    await outbound?.start(target);
     await pause(SETTLE_MS);
     await attack?.measure();
+    await outbound?.measure();
     const metricsBefore = await metricsText(target.metricsUrl); // The delay is counted from here on.
     const servicesBefore = await target.services?.ask({ order: 'measure' });
     const { cpuMs: clientBefore } = await client.ask({ order: 'measure' });
@@ -91,6 +102,7 @@ export async function measureLoad(
     const machineMs = machineBusyMs() - machineBefore;
     const elapsedMs = performance.now() - startMs;
     const attackFigures = await attack?.report();
+    const outboundFigures = await outbound?.report();
     const metricsAfter = await metricsText(target.metricsUrl);
     const { eventLoopDelayP99Ms, apiLoopDelayP99Ms } = readMetrics(metricsAfter);
     const killFigures = await attack?.killApi();
@@ -102,6 +114,7 @@ export async function measureLoad(
       ...heard,
       ...attackFigures,
       ...killFigures,
+      ...outboundFigures,
       ...(servicesAfter?.times && {
         ...serviceFigures({
           times: servicesAfter.times,
@@ -120,6 +133,7 @@ export async function measureLoad(
     };
   } finally {
     attacker?.end();
+    outbound?.end();
     client.stop();
     if (coresBefore !== undefined) pin(process.pid, coresBefore);
   }
@@ -210,8 +224,14 @@ export function loadOptionsOf(target: LoadTarget, options: CallOptions): LoadOpt
   };
 }
 
-function figuresOf({ pid }: LoadTarget): ProcessFigures | undefined {
-  return pid === undefined ? undefined : processFigures(pid);
+/** With the database, wherever it runs. */
+function figuresOf({ pid, databasePid }: LoadTarget): ProcessFigures | undefined {
+  if (pid === undefined) return undefined;
+  const gateway = processFigures(pid);
+  if (databasePid === undefined) return gateway;
+  const database = processFigures(databasePid);
+  const cpuMs = gateway.cpuMs + database.cpuMs;
+  return { ...gateway, cpuMs, rssKb: gateway.rssKb + database.rssKb };
 }
 
 export function pause(ms: number): Promise<void> {

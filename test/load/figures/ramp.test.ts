@@ -56,6 +56,24 @@ async function climbOn(carried: number, options: Partial<RampOptions> = {}) {
   return { measured, steps, best: highestHeld(steps)?.calls };
 }
 
+describe('the goal beside calls that are placed', () => {
+  const starts: Partial<LoadFigures> = {
+    ...{ outboundPerSecond: 100, dialsPerSecond: 99, startsFailed: 0, startP99Ms: 150 },
+  };
+
+  it('is held within every limit, and missed by the name of each that is not', () => {
+    expect(missesOf(figuresOf(300, starts), 10)).toEqual([]);
+    const missed = { dialsPerSecond: 97.9, startsFailed: 1, startP99Ms: 151 };
+    expect(missesOf(figuresOf(300, { ...starts, ...missed }), 10)).toEqual([
+      'startsFailed is 1, at most 0',
+      'startP99Ms is 151, at most 150',
+      'dials a second are 97.9, at least 98',
+    ]);
+    const dispatch = { outboundPerSecond: 100, dialsPerSecond: 100, dialLateP99Ms: 150.4 };
+    expect(missesOf(figuresOf(300, dispatch), 10)).toEqual(['dialLateP99Ms is 150.4, at most 150']);
+  });
+});
+
 describe('the goal beside an attack on the API', () => {
   const attack: Partial<LoadFigures> = {
     ...{ hostileRequests: 3_000, hostileFailed: 0, honestFailed: 0, honestP99Ms: 400 },
