@@ -9,6 +9,7 @@ import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';
 import type { Campaign } from '../model/campaign.ts';
+import { SharedReads } from '../std/batches.ts';
 import type { Clock } from '../std/clock.ts';
 import { JobLoop } from '../std/job-loop.ts';
 import type { Random } from '../std/random.ts';
@@ -65,6 +66,7 @@ export class Dispatcher {
   /** Attempts whose request may have been sent, until their result is stored. */
   readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
   readonly #faults: ProviderFaults;
+  readonly #campaigns = new SharedReads<Campaign | undefined>();
   /** Configurations in a pause: until when, and the length of the next pause. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
   /** Why running campaigns have placed no call since their last one. */
@@ -292,7 +294,8 @@ export class Dispatcher {
     else this.#sent.delete(attemptId);
     if (placed === 'put-off' || placed === 'fault') await this.#giveBack(attemptId);
     await this.#noteProvider(line, claim, placed);
-    this.wake();
+    // A call that rings frees nothing, and claims reach further ahead than the next round.
+    if (placed !== 'placed' && placed !== 'in-doubt') this.wake();
   }
 
   #giveBack(attemptId: string): Promise<void> {
@@ -317,7 +320,9 @@ export class Dispatcher {
       campaignDeferred.inc({ reason: 'load' });
       return false;
     }
-    const campaign = await store.campaigns.get(claimed.organizationId, claimed.id);
+    const campaign = await this.#campaigns.get(claimed.id, () =>
+      store.campaigns.get(claimed.organizationId, claimed.id),
+    );
     return campaign !== undefined && isWithinCallingWindow(campaign.schedule, clock.now());
   }
 
@@ -325,9 +330,8 @@ export class Dispatcher {
   async #begin(line: CampaignRoute, claim: ClaimedAttempt) {
     const { store, calls } = this.#deps;
     const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
-    const limit = await store.accounts.concurrentCallLimit(line.campaign.organizationId);
     try {
-      return await store.contacts.begin(claim, run, limit);
+      return await store.contacts.begin(claim, run);
     } catch (error) {
       if (codeOf(error) !== 'CALL_LIMIT_REACHED') throw error;
       campaignDeferred.inc({ reason: 'slots' });

@@ -10,6 +10,7 @@ import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { runOfId } from '../model/transfer-id.ts';
+import { SharedReads } from '../std/batches.ts';
 import type { Store } from '../store/store.ts';
 import {
   isHosted,
@@ -33,6 +34,7 @@ export class WorkerRouter implements CallService {
   readonly #deps: WorkerRouterDeps;
   /** Starts in progress, by organization and key: a repeated request waits at the same worker. */
   readonly #starting = new Map<string, PooledWorker>();
+  readonly #configurations = new SharedReads<{ provider: ProviderName }>();
 
   constructor(deps: WorkerRouterDeps) {
     this.#deps = deps;
@@ -73,7 +75,12 @@ export class WorkerRouter implements CallService {
   /** The worker reports what prevents the call. */
   async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
     try {
-      return this.#isPbx((await findConfiguration(this.#deps, wish)).provider);
+      const { organizationId, configurationId } = wish;
+      const { provider } = await this.#configurations.get(
+        `${organizationId} ${configurationId}`,
+        () => findConfiguration(this.#deps, wish),
+      );
+      return this.#isPbx(provider);
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
       return false;

@@ -37,7 +37,10 @@ function withWorkers(harness: CallHarness) {
   const control = (number: number): CallControl => {
     const { log, clock, random } = deps;
     const node = nodeOf(number);
-    const adopt = async (id: string) => void (await owned(harness, id, node));
+    const adopt = async (id: string) => {
+      await owned(harness, id, node);
+      return undefined;
+    };
     const owner = async (id: string) => {
       const known = await ownerOf(id);
       return known && { ...known, isOwn: known.node === node };

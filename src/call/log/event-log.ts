@@ -70,7 +70,8 @@ export class EventLog {
   }
 
   async #load(runId: string): Promise<RunLog> {
-    await this.flush();
+    // Events of other runs keep their batch.
+    if (this.#waiting.some((event) => event.runId === runId)) await this.flush();
     return this.#logOf(runId, await this.#sink.events(runId));
   }
 

@@ -80,10 +80,10 @@ export class CampaignCalls extends CampaignPlans {
     const { store, plans, pace } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
     if (!this.takesCalls) return 'put-off';
-    await store.runs.adopt(runId);
     const route = await plans.routes.chosen(dial);
     if (!(await pace.turn(campaignId, ratePerSecond))) return 'put-off';
-    const run = await store.runs.find(runId); // It may have been hung up meanwhile.
+    // It may have been hung up meanwhile.
+    const run = (await store.runs.adopt(runId)) ?? (await store.runs.find(runId));
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
     const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
@@ -102,6 +102,7 @@ export class CampaignCalls extends CampaignPlans {
     callsStarted.inc({ provider: provider.name, direction: 'outbound' });
     const { dial, connect } = this.#deps;
     connect.watchdog.dialled(call);
+    await dial.record.expect(placement);
     try {
       await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
@@ -122,6 +123,7 @@ export class CampaignCalls extends CampaignPlans {
     callsRefused.inc({ code });
     if (code === 'PROVIDER_CAPACITY' || UNSENT.has(code)) {
       connect.registry.removeUnconnected(runId);
+      dial.record.forget(placement);
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
     plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');

@@ -13,6 +13,8 @@ export interface DialRequestOfRun {
   route: OutboundRoute;
   /** The number as the client gave it. */
   to: string;
+  /** The run was created just now: nothing is in its log. */
+  isNew?: boolean;
 }
 
 export interface DialRecordDeps {
@@ -29,9 +31,19 @@ export class DialRecord {
     this.#deps = deps;
   }
 
+  /** The log of a new run, before its call can come; `forget` if nothing is placed. */
+  async expect({ run }: DialRequestOfRun): Promise<void> {
+    await this.#deps.events.open(run.id, { isNew: true });
+  }
+
+  /** The run is to be removed. */
+  forget({ run }: DialRequestOfRun): void {
+    this.#deps.events.release(run.id);
+  }
+
   /** The first event of an outbound call. */
-  async created({ run, route, to }: DialRequestOfRun): Promise<void> {
-    const runLog = await this.#deps.events.open(run.id);
+  async created({ run, route, to, isNew = false }: DialRequestOfRun): Promise<void> {
+    const runLog = await this.#deps.events.open(run.id, { isNew });
     const { from } = route;
     const { name } = route.provider;
     runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
@@ -42,10 +54,8 @@ export class DialRecord {
   async dialled(run: Run, { callId, metadata }: DialResult): Promise<void> {
     const { store, hangUps, log } = this.#deps;
     try {
-      const current = await store.runs.patch(run.id, {
-        providerCallId: callId,
-        gatheredContext: { call_id: callId, ...metadata },
-      });
+      const gatheredContext = { call_id: callId, ...metadata };
+      const current = await store.runs.dialled({ runId: run.id, callId, gatheredContext });
       if (current?.state === 'completed') await hangUps.hangUpRun(current);
     } catch (error) {
       log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');

@@ -5,6 +5,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import { prepareSpeech } from '../../speech/speech-plan.ts';
+import { SharedReads } from '../../std/batches.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
@@ -36,6 +37,7 @@ export interface ProviderDialDeps {
 export class ProviderDial {
   readonly record: DialRecord;
   readonly #deps: ProviderDialDeps;
+  readonly #callSeconds = new SharedReads<number>();
 
   constructor(deps: ProviderDialDeps) {
     this.record = deps.record;
@@ -51,7 +53,10 @@ export class ProviderDial {
     // A version with services of its own opens its connections when the call is planned.
     const owner = { organizationId: run.organizationId, configurations: {} };
     void services.speech.planOf(owner).then(({ plan }) => prepareSpeech(plan));
-    const callS = await this.#deps.store.workflows.callSeconds(run.definitionId);
+    const { definitionId } = run;
+    const callS = await this.#callSeconds.get(definitionId, () =>
+      this.#deps.store.workflows.callSeconds(definitionId),
+    );
     const { idempotentDial, callS: limit } = provider.capabilities;
     const request = {
       runId: run.id,

@@ -5,17 +5,26 @@ import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
+import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
-import type { StartKey } from '../../store/runs/run-starts.ts';
+import type { StartKey } from '../../store/runs/start-batch.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import { startFailure } from '../closing/unconnected-calls.ts';
-import type { OutboundRoute } from './outbound-route.ts';
+import type { DialRequestOfRun } from './dial-record.ts';
 import { notPlaced, type RunDialler } from './run-dialler.ts';
-import { type Prepared, prepareStart, prepareTest, type StartDeps } from './start-call.ts';
+import {
+  type Prepared,
+  prepareStart,
+  prepareTest,
+  type StartDeps,
+  type StartFacts,
+} from './start-call.ts';
 
 export class IdempotentStarts {
   readonly #deps: StartDeps & { dialler: RunDialler };
+  /** A client that starts many calls a second has one agent read for several of them. */
+  readonly #facts = new SharedReads<StartFacts>();
   /** By run; at most as many as the organizations' limits allow. */
   readonly #placing = new Map<string, Promise<void>>();
 
@@ -25,7 +34,7 @@ export class IdempotentStarts {
 
   /** Throws the errors of contract §6.1. If the provider refuses, the run is stored and completed. */
   start(request: StartCall): Promise<Run> {
-    return this.#once(request, () => prepareStart(this.#deps, request));
+    return this.#once(request, () => prepareStart({ ...this.#deps, facts: this.#facts }, request));
   }
 
   startTest(request: TestCall): Promise<Run> {
@@ -35,19 +44,19 @@ export class IdempotentStarts {
   async #once(request: StartCall | TestCall, prepare: () => Promise<Prepared>): Promise<Run> {
     const { organizationId, idempotencyKey, apiKeyId: _, apiKeyCreatedBy: __, ...asked } = request;
     const key = idempotencyKeyOf(idempotencyKey, asked);
-    const { starts, accounts } = this.#deps.store;
+    const { starts } = this.#deps.store;
     const known = key === undefined ? undefined : await starts.startedBy(organizationId, key);
     if (known !== undefined) return this.#answerAgain(known);
-    const { route, to, begin } = await prepare();
-    const limit = await accounts.concurrentCallLimit(organizationId);
-    const { run, isNew } = await counted(begin(limit, key));
+    const { route, to, createsRun, begin } = await prepare();
+    const { run, isNew } = await counted(begin(key));
     if (!isNew) return this.#answerAgain(run);
-    await this.#place(run, route, to);
+    await this.#place({ run, route, to, isNew: createsRun });
     return run;
   }
 
-  async #place(run: Run, route: OutboundRoute, to: string): Promise<void> {
-    const placing = this.#deps.dialler.dial({ run, route, to });
+  async #place(placement: DialRequestOfRun): Promise<void> {
+    const { run } = placement;
+    const placing = this.#deps.dialler.dial(placement);
     this.#placing.set(run.id, placing);
     try {
       await placing;

@@ -3,6 +3,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { PhoneNumber } from '../../model/telephony.ts';
+import { SharedReads } from '../../std/batches.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
@@ -41,6 +42,8 @@ export interface OutboundRoutesDeps {
 
 export class OutboundRoutes {
   readonly #deps: OutboundRoutesDeps;
+  /** A campaign dials over one configuration many times a second. */
+  readonly #configurations = new SharedReads<ConfigurationSummary | undefined>();
 
   constructor(deps: OutboundRoutesDeps) {
     this.#deps = deps;
@@ -49,8 +52,15 @@ export class OutboundRoutes {
   /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
    *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async find(query: OutboundRouteQuery): Promise<OutboundRoute> {
-    const { configuration, provider, callers } = await this.findTrunk(query);
-    const caller = this.#chooseCaller(callers, query.fromPhoneNumberId);
+    return this.over(await this.findTrunk(query), query);
+  }
+
+  /** Throws CALLER_ID_NOT_FOUND. */
+  over(
+    { configuration, provider, callers }: OutboundTrunk,
+    { fromPhoneNumberId }: Pick<OutboundRouteQuery, 'fromPhoneNumberId'>,
+  ): OutboundRoute {
+    const caller = this.#chooseCaller(callers, fromPhoneNumberId);
     return { configuration, provider, from: caller?.addressNormalized ?? null };
   }
 
@@ -80,8 +90,11 @@ export class OutboundRoutes {
     from: string | null;
   }): Promise<OutboundRoute | undefined> {
     const { store, providers } = this.#deps;
-    const { telephony } = store;
-    const configuration = await telephony.getConfiguration(of.organizationId, of.configurationId);
+    const { organizationId, configurationId } = of;
+    const configuration = await this.#configurations.get(
+      `${organizationId} ${configurationId}`,
+      () => store.telephony.getConfiguration(organizationId, configurationId),
+    );
     const provider = configuration && providers.byName(configuration.provider);
     return provider && { configuration, provider, from: of.from };
   }

@@ -3,9 +3,10 @@
 // the contract's order (§6.1). The run exists before the provider is asked.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { SharedReads } from '../../std/batches.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
-import type { StartKey } from '../../store/runs/run-starts.ts';
+import type { StartKey } from '../../store/runs/start-batch.ts';
 import type { Store } from '../../store/store.ts';
 import { isDialable } from '../../telephony/provider/phone-address.ts';
 import { connectivityOf } from '../../telephony/registry/configuration.ts';
@@ -13,38 +14,60 @@ import { requireValid } from '../../workflow/stored/agent-checks.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import { type ResolvedAgent, resolveAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
-import type { OutboundRoute, OutboundRoutes } from './outbound-route.ts';
+import type { OutboundRoute, OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 /** A call that is complete except for its run. */
 export interface Prepared {
   route: OutboundRoute;
   /** As the client named it. */
   to: string;
+  /** False: the run exists, and gets its call. */
+  createsRun: boolean;
   /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
-  begin(limit: number, key: StartKey | undefined): Promise<StartedRun>;
+  begin(key: StartKey | undefined): Promise<StartedRun>;
+}
+
+/** What starts of one agent over one configuration have in common. */
+export interface StartFacts {
+  agent: ResolvedAgent;
+  trunk: OutboundTrunk;
 }
 
 export interface StartDeps {
-  store: Pick<
-    Store,
-    'workflows' | 'tools' | 'starts' | 'organizations' | 'accounts' | 'modelConfigurations'
-  >;
+  store: Pick<Store, 'workflows' | 'tools' | 'starts' | 'organizations' | 'modelConfigurations'>;
   routes: OutboundRoutes;
   random: Random;
 }
 
 /** Throws the errors of contract §6.1. */
-export async function prepareStart(deps: StartDeps, request: StartCall): Promise<Prepared> {
-  const agent = await resolveAgent(deps, request);
-  await requireValid(deps, request.organizationId, agent.version);
-  const route = await deps.routes.find(request);
+export async function prepareStart(
+  deps: StartDeps & { facts: SharedReads<StartFacts> },
+  request: StartCall,
+): Promise<Prepared> {
+  const { organizationId, agent: wanted, mode, configurationId } = request;
+  const key = JSON.stringify([
+    organizationId,
+    wanted.type,
+    wanted.identifier,
+    mode,
+    configurationId,
+  ]);
+  const { agent, trunk } = await deps.facts.get(key, () => startFacts(deps, request));
+  const route = deps.routes.over(trunk, request);
   checkDialable(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
   return {
     route,
     to: request.phoneNumber,
-    begin: (limit, key) => deps.store.starts.start(run, limit, key),
+    createsRun: true,
+    begin: (key) => deps.store.starts.start(run, undefined, key),
   };
+}
+
+async function startFacts(deps: StartDeps, request: StartCall): Promise<StartFacts> {
+  const agent = await resolveAgent(deps, request);
+  await requireValid(deps, request.organizationId, agent.version);
+  return { agent, trunk: await deps.routes.findTrunk(request) };
 }
 
 function newRun(
@@ -109,7 +132,8 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
     return {
       route,
       to,
-      begin: (limit, key) => starts.startIdle({ ...call, runId }, limit, key),
+      createsRun: false,
+      begin: (key) => starts.startIdle({ ...call, runId }, undefined, key),
     };
   }
   const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
@@ -123,7 +147,7 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
     initialContext: { ...version.templateContextVariables, ...call.initialContext },
     logs: {},
   };
-  return { route, to, begin: (limit, key) => starts.start(run, limit, key) };
+  return { route, to, createsRun: true, begin: (key) => starts.start(run, undefined, key) };
 }
 
 /** Over SIP trunks and PBXs extensions can be called too. Throws NUMBER_NOT_DIALABLE. */

@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import { SharedReads } from '../../std/batches.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
@@ -20,6 +21,8 @@ export interface ApiKey {
   lastUsedAt: Date | null;
   archivedAt: Date | null;
 }
+
+type KeyRow = Pick<Selectable<ApiKeyTable>, 'id' | 'organization_id' | 'user_id' | 'last_used_at'>;
 
 /** The identity behind a request. */
 export interface Principal {
@@ -45,6 +48,8 @@ export type AccountStore = Pick<AccountRepository, keyof AccountRepository>;
 
 export class AccountRepository {
   readonly #context: AccountContext;
+  /** By hash: a client may send hundreds of requests a second. */
+  readonly #keys = new SharedReads<KeyRow | undefined>();
 
   constructor(context: AccountContext) {
     this.#context = context;
@@ -131,13 +136,8 @@ export class AccountRepository {
   /** The owner of a key; undefined for an unknown or archived key. Stores the time of use. */
   async authenticate(apiKey: string): Promise<Principal | undefined> {
     if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;
-    const row = await this.#context.db
-      .selectFrom('api_keys')
-      .select(['id', 'organization_id', 'user_id', 'last_used_at'])
-      .where('key_hash', '=', hash(apiKey))
-      .where('is_active', '=', true)
-      .where('archived_at', 'is', null)
-      .executeTakeFirst();
+    const keyHash = hash(apiKey);
+    const row = await this.#keys.get(keyHash.toString('hex'), () => this.#keyOf(keyHash));
     if (row === undefined) return undefined;
     await this.#noteUse(row.id, row.last_used_at);
     return { organizationId: row.organization_id, userId: row.user_id, apiKeyId: row.id };
@@ -153,6 +153,16 @@ export class AccountRepository {
       .executeTakeFirst();
     if (row === undefined) return 0;
     return row.concurrent_call_limit ?? this.#context.callLimit;
+  }
+
+  #keyOf(keyHash: Buffer): Promise<KeyRow | undefined> {
+    return this.#context.db
+      .selectFrom('api_keys')
+      .select(['id', 'organization_id', 'user_id', 'last_used_at'])
+      .where('key_hash', '=', keyHash)
+      .where('is_active', '=', true)
+      .where('archived_at', 'is', null)
+      .executeTakeFirst();
   }
 
   async #noteUse(id: string, usedAt: Date | null): Promise<void> {

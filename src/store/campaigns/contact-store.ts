@@ -4,18 +4,12 @@ import { jsonText } from '../db/column-values.ts';
 import { readTime } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
+import { AttemptBeginnings } from './attempt-begin.ts';
 import { noteDoubt, noteMissed, putOff } from './attempt-doubts.ts';
 import { settleAttempt, settleable, strandedAttempts } from './attempt-settlement.ts';
 import { CampaignCountsCache } from './contact-counts.ts';
 import type { NewContact } from './dial-attempts.ts';
-import {
-  beginAttempt,
-  claimContacts,
-  freeSlots,
-  notePlaced,
-  releaseAttempt,
-  releaseClaims,
-} from './dial-queue.ts';
+import { claimContacts, freeSlots, releaseAttempt, releaseClaims } from './dial-queue.ts';
 import { providerAnswered, providerFailed } from './provider-faults.ts';
 import {
   completeDone,
@@ -33,6 +27,7 @@ export type ContactStore = ReturnType<typeof contactStore>;
 
 export function contactStore(context: StoreContext) {
   const counts = new CampaignCountsCache(context);
+  const beginnings = new AttemptBeginnings(context);
   return withContext(context, {
     counts: (_context, ids: readonly string[]) => counts.of(ids),
     add: addContacts,
@@ -40,8 +35,8 @@ export function contactStore(context: StoreContext) {
     claim: claimContacts,
     firstRetry,
     freeSlots,
-    begin: beginAttempt,
-    placed: notePlaced,
+    begin: (_context, ...of: Parameters<AttemptBeginnings['begin']>) => beginnings.begin(...of),
+    placed: (_context, attemptId: string) => beginnings.placed(attemptId),
     doubt: noteDoubt,
     missed: noteMissed,
     putOff,

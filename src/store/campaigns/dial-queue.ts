@@ -1,14 +1,12 @@
-// The queue from which campaigns dial, on PostgreSQL: claims under limits, the step that creates a run, and
-// returned claims. The end of attempts: attempt-settlement.ts; their life: dial-attempts.ts.
+// The queue from which campaigns dial, on PostgreSQL: claims under limits, and returned claims. The step that creates
+// a run: attempt-begin.ts; the end of attempts: attempt-settlement.ts; their life: dial-attempts.ts.
 
 import { sql } from 'kysely';
 import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
-import type { Run } from '../../model/run.ts';
 import { isRowId } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import type { NewRun } from '../runs/new-run.ts';
-import { insertRun, isOpen } from '../runs/runs.ts';
+import { isOpen } from '../runs/runs.ts';
 import { retriesBy, returnContact } from './attempt-doubts.ts';
 import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
 import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
@@ -262,50 +260,6 @@ async function keepPace(
     .updateTable('telephony_configurations')
     .set({ dial_next_at: new Date(last.getTime() + 1_000 / callsPerSecond) })
     .where('id', '=', id)
-    .execute();
-}
-
-/** Creates the attempt's run, and sets the attempt to `dialling`, in one step. The run's `campaignId` is the
- *  campaign's. Undefined if the claim has expired, the campaign no longer runs, or waits for its provider since
- *  the claim. Throws CALL_LIMIT_REACHED. */
-export async function beginAttempt(
-  context: StoreContext,
-  { attemptId, providerFaults }: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>,
-  run: NewRun,
-  limit: number,
-): Promise<Run | undefined> {
-  const isProbe = providerFaults >= DIAL_FAULTS_MAX;
-  return context.db.transaction().execute(async (tx) => {
-    const claim = await tx
-      .selectFrom('campaign_attempts')
-      .innerJoin('campaigns', 'campaigns.id', 'campaign_attempts.campaign_id')
-      .select('campaign_attempts.id')
-      .where('campaign_attempts.id', '=', attemptId)
-      .where('campaign_attempts.state', '=', 'claimed')
-      .where('campaign_attempts.node', '=', context.node)
-      .where('campaign_attempts.lease_until', '>=', context.time())
-      .where('campaigns.state', '=', 'running')
-      .$if(!isProbe, (rows) => rows.where(faultsOf(run.configurationId), '<', DIAL_FAULTS_MAX))
-      .forUpdate('campaign_attempts')
-      .executeTakeFirst();
-    if (claim === undefined) return undefined;
-    const { run: made } = await insertRun(tx, context, run, limit);
-    await tx
-      .updateTable('campaign_attempts')
-      .set({ state: 'dialling', run_id: made.id })
-      .where('id', '=', attemptId)
-      .execute();
-    return made;
-  });
-}
-
-/** The provider has the call. */
-export async function notePlaced({ db }: StoreContext, attemptId: string): Promise<void> {
-  await db
-    .updateTable('campaign_attempts')
-    .set({ state: 'placed' })
-    .where('id', '=', attemptId)
-    .where('state', '=', 'dialling')
     .execute();
 }
 

@@ -2,6 +2,7 @@
 // stays opened in this process until its revision changes.
 
 import type { Selectable } from 'kysely';
+import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
@@ -50,6 +51,7 @@ export class ModelConfigurationRepository {
   readonly #context: StoreContext;
   /** By organization, the one that was not used for longest first. */
   readonly #opened = new Map<string, Opened>();
+  readonly #reads = new SharedReads<CallConfiguration>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -110,6 +112,10 @@ export class ModelConfigurationRepository {
    *  SECRET_UNREADABLE. */
   async forCalls(organizationId: string): Promise<CallConfiguration> {
     if (!isRowId(organizationId)) return undefined;
+    return this.#reads.get(organizationId, () => this.#readForCalls(organizationId));
+  }
+
+  async #readForCalls(organizationId: string): Promise<CallConfiguration> {
     const kept = this.#opened.get(organizationId);
     const row = await this.#forCalls(organizationId)
       .select(['organization_id', 'user_id', 'revision'])

@@ -4,10 +4,12 @@ import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
 import { LeftOverRuns } from './left-over-runs.ts';
+import { type DialledCall, RunDials } from './run-dials.ts';
 import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
 import { takenRuns } from './run-fencing.ts';
+import { insertNewRun } from './run-insertion.ts';
 import { listRuns } from './run-list.ts';
-import { adoptRun, runOwner } from './run-owners.ts';
+import { runOwner } from './run-owners.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
@@ -15,7 +17,6 @@ import {
   findByProviderCall,
   findRun,
   getRun,
-  insertNewRun,
   patchInitialized,
   patchRun,
 } from './runs.ts';
@@ -24,6 +25,7 @@ export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(context: StoreContext) {
   const leftOver = new LeftOverRuns(context);
+  const dials = new RunDials(context);
   return withContext(context, {
     openRuns: () => leftOver.take(),
     create: insertNewRun,
@@ -39,7 +41,8 @@ export function runStore(context: StoreContext) {
     findByToken,
     activeCalls: listActiveCalls,
     owner: runOwner,
-    adopt: adoptRun,
+    adopt: (_context, id: string) => dials.adopt(id),
+    dialled: (_context, call: DialledCall) => dials.dialled(call),
     taken: takenRuns,
     countOpen: countOpenRuns,
     appendEvents,

@@ -1,15 +1,12 @@
 // Runs: one row per call. A run's state moves forward only and is final once completed; objects are merged in the
-// database, so that concurrent writers do not lose each other's keys. Lists are in run-list.ts, the log in
-// run-events.ts.
+// database, so that concurrent writers do not lose each other's keys. New runs: run-insertion.ts; lists: run-list.ts; the
+// log: run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run, RunState } from '../../model/run.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
-import type { StoreContext, TransactionContext } from '../db/store-context.ts';
+import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
-import type { NewRun, StartedRun } from './new-run.ts';
 import { isTaken } from './run-fencing.ts';
 
 /** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
@@ -32,126 +29,6 @@ export interface RunPatch {
 
 /** Bounds the row's size for a provider that sends callbacks without end. */
 const CALLBACKS_MAX = 500;
-
-/** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the default is
- *  its own limit. A provider's call that has a run already gets that run, also for concurrent requests. */
-export async function insertNewRun(
-  context: StoreContext,
-  input: NewRun,
-  limit?: number,
-): Promise<StartedRun> {
-  return context.db.transaction().execute((tx) => insertRun(tx, context, input, limit));
-}
-
-/** `limit`: undefined for the organization's own. Throws CALL_LIMIT_REACHED. */
-export async function insertRun(
-  tx: TransactionContext,
-  context: StoreContext,
-  input: NewRun,
-  limit: number | undefined,
-): Promise<StartedRun> {
-  // Each counts the one before it.
-  const own = await lockOrganization(tx, input.organizationId);
-  const most = limit ?? (own === undefined ? 0 : (own ?? context.callLimit));
-  const run = await insertWithin(tx, context, input, most);
-  if (run !== undefined) return { run, isNew: true };
-  const known = await runOfProviderCall(tx, input);
-  if (known !== undefined) return { run: known, isNew: false };
-  throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
-}
-
-/** One statement, because calls arrive by the dozen per second while others talk. Undefined if the call has a
- *  run already, or the organization is at its limit of open runs. */
-async function insertWithin(
-  tx: TransactionContext,
-  context: StoreContext,
-  input: NewRun,
-  limit: number,
-): Promise<Run | undefined> {
-  const values = valuesOf(context, input, { isIdle: false });
-  const { rows } = await sql<Selectable<RunTable>>`
-    insert into runs (${sql.join(Object.keys(values).map((column) => sql.ref(column)))})
-    select ${sql.join(Object.values(values))}
-    where not exists (
-      select from runs as known
-      where known.configuration_id = ${input.configurationId}
-        and known.provider_call_id = ${input.providerCallId}
-    ) and ${limit} > (
-      select count(*) from runs where organization_id = ${input.organizationId} and ${isOpen()}
-    )
-    returning *`.execute(tx);
-  const [row] = rows;
-  return row === undefined ? undefined : toRun(row);
-}
-
-/** Throws CALL_LIMIT_REACHED. */
-export async function refuseOverLimit(
-  tx: TransactionContext,
-  organizationId: string,
-  limit: number,
-): Promise<void> {
-  const { open } = await tx
-    .selectFrom('runs')
-    .select((run) => run.fn.countAll<string>().as('open'))
-    .where('organization_id', '=', organizationId)
-    .where(isOpen())
-    .executeTakeFirstOrThrow();
-  if (Number(open) >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
-}
-
-export async function insertRow(
-  db: StoreContext['db'],
-  context: StoreContext,
-  input: NewRun,
-  { isIdle }: { isIdle: boolean },
-): Promise<Run> {
-  const row = await db
-    .insertInto('runs')
-    .values(valuesOf(context, input, { isIdle }))
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toRun(row);
-}
-
-function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
-  return {
-    organization_id: input.organizationId,
-    workflow_id: input.workflowId,
-    definition_id: input.definitionId,
-    campaign_id: input.campaignId ?? null,
-    name: input.name,
-    mode: input.mode,
-    call_type: input.callType,
-    state: 'initialized' as const,
-    configuration_id: input.configurationId,
-    provider_call_id: input.providerCallId,
-    owner_node: context.node,
-    owner_epoch: context.epoch,
-    initial_context: jsonText(input.initialContext),
-    gathered_context: jsonText(input.gatheredContext),
-    usage_info: null,
-    cost_info: null,
-    logs: jsonText(input.logs),
-    annotations: '{}',
-    is_idle: isIdle,
-    created_at: new Date(context.clock.now()),
-  };
-}
-
-/** The existing run of the provider's call, for a repeated webhook. */
-async function runOfProviderCall(
-  tx: TransactionContext,
-  { configurationId, providerCallId }: NewRun,
-): Promise<Run | undefined> {
-  if (providerCallId === null) return undefined;
-  const row = await tx
-    .selectFrom('runs')
-    .selectAll()
-    .where('configuration_id', '=', configurationId)
-    .where('provider_call_id', '=', providerCallId)
-    .executeTakeFirst();
-  return row === undefined ? undefined : toRun(row);
-}
 
 export async function getRun(
   { db }: StoreContext,

@@ -10,7 +10,8 @@ import { dueIds } from '../db/due-rows.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TextChatTable, TextChatTurnTable } from '../db/text-chat-tables.ts';
 import type { NewRun } from './new-run.ts';
-import { insertRow, toRun } from './runs.ts';
+import { insertRow } from './run-insertion.ts';
+import { toRun } from './runs.ts';
 import type {
   ChatLease,
   DiscardedTurns,

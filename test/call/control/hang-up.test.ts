@@ -186,16 +186,14 @@ function aRun(harness: typeof held.harness, providerCallId: string | null): NewR
 function holdNaming(harness: typeof held.harness): { isAsked: boolean; release: () => void } {
   const naming = { isAsked: false, release: (): void => undefined };
   const { runs } = harness.deps.store;
-  const patch = runs.patch.bind(runs);
+  const dialled = runs.dialled.bind(runs);
   const released = new Promise<void>((resolve) => {
     naming.release = resolve;
   });
-  runs.patch = async (id, change) => {
-    if (change.providerCallId !== undefined) {
-      naming.isAsked = true;
-      await released;
-    }
-    return patch(id, change);
+  runs.dialled = async (call) => {
+    naming.isAsked = true;
+    await released;
+    return dialled(call);
   };
   return naming;
 }

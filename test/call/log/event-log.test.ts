@@ -73,6 +73,17 @@ describe('the event log', () => {
     expect(sink.stored.map(({ seq }) => seq)).toEqual([1]);
   });
 
+  it('leaves the events of other runs in their batch when a log is opened', async () => {
+    const { clock, sink, events } = setUp();
+    (await events.open('1')).append(digit('1'), 0);
+    await events.open('2');
+    expect(sink.batches).toBe(0);
+    (await events.open('2')).append(digit('2'), 0);
+    clock.advance(200);
+    await settle();
+    expect([sink.batches, sink.stored.length]).toEqual([1, 2]);
+  });
+
   it('drops an event that the store refuses, and stores all others', async () => {
     const { clock, sink, events } = setUp();
     const [refused, good] = [await events.open(REFUSED), await events.open('1')];

@@ -103,6 +103,31 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     expect(await queue.begin(claim)).toBeUndefined();
   });
 
+  it('begins together what comes together, each attempt with its own run, under the limit', async () => {
+    const claims = await queue.claim({ count: 5 });
+    const begun = await Promise.allSettled(claims.map((claim) => queue.begin(claim, 4)));
+    expect(begun.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected']);
+    const stored = await test.sql(
+      `select attempt.id::text as attempt, runs.name from campaign_attempts attempt
+       join runs on runs.id = attempt.run_id where attempt.state = 'dialling' order by attempt.id`,
+    );
+    expect(stored.map(({ name }) => String(name).split('-').at(-1))).toEqual(
+      stored.map(({ attempt }) => attempt),
+    );
+    expect(stored.map(({ attempt }) => attempt)).toEqual(
+      claims.slice(0, 4).map(({ attemptId }) => attemptId),
+    );
+  });
+
+  it('begins the others where one claim among them has lapsed', async () => {
+    const claims = await queue.claim({ count: 3 });
+    await test.sql("update campaign_attempts set lease_until = '2000-01-01' where id = $1", [
+      claims[1]?.attemptId,
+    ]);
+    const begun = await Promise.all(claims.map((claim) => queue.begin(claim)));
+    expect(begun.map((run) => run !== undefined)).toEqual([true, false, true]);
+  });
+
   it('begins nothing once the campaign is paused', async () => {
     const [claim] = await queue.claim({ count: 1 });
     await test.store.campaigns.pause(queue.organizationId, queue.campaignId);

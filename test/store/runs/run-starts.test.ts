@@ -1,10 +1,12 @@
 // Runs that clients begin, on both engines: keys of requests, and runs without a call. Source: contract
 // §6.1 and §13.1 item 8.
 
-import { describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
-import type { CallOfRun, StartKey } from '../../../src/store/runs/run-starts.ts';
+import type { CallOfRun } from '../../../src/store/runs/run-starts.ts';
+import type { StartKey } from '../../../src/store/runs/start-batch.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 import { type RunMaker, runMaker } from './run-rows.ts';
@@ -46,6 +48,79 @@ describe.each(engines())('starts on %s', (engine) => {
     const one = await starts().start(input, 100, undefined);
     const other = await starts().start(input, 100, undefined);
     expect([one.isNew, other.isNew, one.run.id === other.run.id]).toEqual([true, true, false]);
+  });
+
+  it('that come together share transactions, and each gets its own run', async () => {
+    const input = newRun(at, await runMaker(at));
+    let transactions = 0;
+    const query = Client.prototype.query;
+    const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
+      this: Client,
+      ...from
+    ) {
+      const [text] = from as unknown[];
+      if (text === 'begin') transactions += 1;
+      return Reflect.apply(query, this, from);
+    });
+    const names = Array.from({ length: 20 }, (_each, nth) => `WR-API-${nth}`);
+    const started = await Promise.all(
+      names.map((name) => starts().start({ ...input, name }, 100, undefined)),
+    );
+    spy.mockRestore();
+    expect(started.map(({ run }) => run.name)).toEqual(names);
+    expect(started.every(({ isNew }) => isNew)).toBe(true);
+    expect(new Set(started.map(({ run }) => run.id)).size).toBe(20);
+    expect(transactions).toBe(2);
+  });
+
+  it('that come together begin as long as there is room', async () => {
+    const input = newRun(at, await runMaker(at));
+    const all = await Promise.allSettled(
+      Array.from({ length: 12 }, () => starts().start(input, 7, undefined)),
+    );
+    const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    expect(refused.map(codeOf)).toEqual(Array(5).fill('CALL_LIMIT_REACHED'));
+    expect(refused[0]).toMatchObject({ facts: { limit: 7 } });
+    expect(await at.sql('select id from runs')).toHaveLength(7);
+  });
+
+  it('keep to the limit of their organization where none is given', async () => {
+    const input = newRun(at, await runMaker(at));
+    await at.sql('update organizations set concurrent_call_limit = 1');
+    expect((await starts().start(input, undefined, undefined)).isNew).toBe(true);
+    await expect(starts().start(input, undefined, undefined)).rejects.toMatchObject({
+      code: 'CALL_LIMIT_REACHED',
+      facts: { limit: 1 },
+    });
+  });
+
+  it('that come together with one key for two requests begin one run', async () => {
+    const input = newRun(at, await runMaker(at));
+    const other = { ...KEY, requestHash: 'b' };
+    const all = await Promise.allSettled(
+      [KEY, KEY, other, KEY].map((key) => starts().start(input, 100, key)),
+    );
+    expect(all.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(await at.sql('select id from runs')).toHaveLength(1);
+  });
+
+  it('are not refused because of another that cannot be stored', async () => {
+    const input = newRun(at, await runMaker(at));
+    const bad = { ...input, workflowId: '999999' };
+    const all = await Promise.allSettled(
+      [input, input, bad, input].map((each) => starts().start(each, 100, undefined)),
+    );
+    expect(all.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
   });
 
   it('refuse a key that was used for another request, and leave no run', async () => {

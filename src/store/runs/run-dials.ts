@@ -1,0 +1,86 @@
+// What dials change in their runs: the owner before, the provider's id after. Those of many dials a second go together
+// in one statement, for one flush of the disk.
+
+import { type Selectable, sql } from 'kysely';
+import type { Run } from '../../model/run.ts';
+import { Batches } from '../../std/batches.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
+import type { RunTable } from '../db/tables.ts';
+import { TOGETHER_MAX, together } from '../db/together.ts';
+import { isTaken } from './run-fencing.ts';
+import { toRun } from './runs.ts';
+
+/** What a provider says of a call that it has placed. */
+export interface DialledCall {
+  runId: string;
+  callId: string;
+  /** Merged into the run's gathered context. */
+  gatheredContext: Record<string, unknown>;
+}
+
+export class RunDials {
+  readonly #adoptions: Batches<string, Run | undefined>;
+  readonly #dialled: Batches<DialledCall, Run | undefined>;
+
+  constructor(context: StoreContext) {
+    const limits = { itemsMax: TOGETHER_MAX };
+    this.#adoptions = new Batches(async (ids) => {
+      const adopted = await adoptAll(context, ids);
+      return ids.map((id) => ({ value: adopted.get(id) }));
+    }, limits);
+    this.#dialled = new Batches(
+      (calls) =>
+        together(calls, async (some) => {
+          const noted = await noteAll(context, some);
+          return some.map(({ runId }) => ({ value: noted.get(runId) }));
+        }),
+      limits,
+    );
+  }
+
+  /** A call that has no media yet is this node's from now on, whichever placed it. Nothing is written for a run that
+   *  is this node's. Gives the run if it has changed hands. */
+  adopt(id: string): Promise<Run | undefined> {
+    return isRowId(id) ? this.#adoptions.add('', id) : Promise.resolve(undefined);
+  }
+
+  /** Gives the run; undefined if there is none, or if it was taken from this process. */
+  dialled(call: DialledCall): Promise<Run | undefined> {
+    return isRowId(call.runId) ? this.#dialled.add('', call) : Promise.resolve(undefined);
+  }
+}
+
+async function adoptAll(
+  context: StoreContext,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Run>> {
+  const { db, node, epoch } = context;
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set owner_node = ${node}, owner_epoch = ${epoch}
+    where id = any(${ids}::bigint[]) and state = 'initialized' and not ${isTaken(context)}
+      and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
+    returning *`.execute(db);
+  return byId(rows);
+}
+
+async function noteAll(
+  context: StoreContext,
+  calls: readonly DialledCall[],
+): Promise<ReadonlyMap<string, Run>> {
+  const dialled = calls.map(({ runId, callId, gatheredContext }) => {
+    return { id: runId, call_id: callId, context: gatheredContext };
+  });
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set provider_call_id = dialled.call_id,
+      gathered_context = runs.gathered_context || dialled.context
+    from json_to_recordset(${jsonText(dialled)}::json)
+      as dialled (id bigint, call_id text, context jsonb)
+    where runs.id = dialled.id and not ${isTaken(context)}
+    returning runs.*`.execute(context.db);
+  return byId(rows);
+}
+
+function byId(rows: readonly Selectable<RunTable>[]): ReadonlyMap<string, Run> {
+  return new Map(rows.map((row) => [row.id, toRun(row)]));
+}
