@@ -3,6 +3,7 @@
 
 import type { Client } from 'pg';
 import { CampaignClient } from '../../trial/campaign-client.ts';
+import { goFirst } from '../caller/go-first.ts';
 import { Histogram, WAIT_MS_MAX } from '../figures/histogram.ts';
 import type { OUTBOUND } from '../load-options.ts';
 import type { LoadTarget } from '../load-target.ts';
@@ -44,6 +45,7 @@ export class OutboundClient {
 
   constructor(options: OutboundOptions) {
     this.#options = options;
+    goFirst(this.pid);
   }
 
   get pid(): number {
