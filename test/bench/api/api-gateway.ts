@@ -14,8 +14,6 @@ import { type Stored, type StoredRuns, storeRuns } from './stored-runs.ts';
 
 const ACCOUNT_SID = `AC${'6'.repeat(32)}`;
 const NUMBER = '+15550100999';
-/** Until the provider is there. */
-const UNUSED_URL = 'http://127.0.0.1:9';
 
 export interface ApiGateway {
   server: { url: string; apiKey: string };
@@ -64,10 +62,12 @@ export async function startApiGateway(
     const isThere = factsFile !== undefined && existsSync(factsFile);
     const facts: Facts = isThere
       ? JSON.parse(readFileSync(factsFile, 'utf8'))
-      : await fill(gateway, { client, target, stored });
+      : await fill(gateway, { client, target, stored, providerUrl: provider.url });
     if (factsFile !== undefined) writeFileSync(factsFile, JSON.stringify(facts));
     const api = new ApiClient(gateway.url, facts.apiKey);
-    await api.updateConfiguration(facts.configurationId, configurationAt(provider.url));
+    // The provider listens elsewhere than the last time.
+    if (isThere)
+      await api.updateConfiguration(facts.configurationId, configurationAt(provider.url));
     if (kept !== undefined) await client.query('checkpoint'); // It is killed at the end.
     const server = { url: gateway.url, apiKey: facts.apiKey };
     return { server, api, agent: facts.agent, stored: facts.seeded, client, logFile, stop };
@@ -87,11 +87,12 @@ interface Facts {
 
 async function fill(
   gateway: Gateway,
-  { client, target, stored }: { client: Client; target: DatabaseTarget; stored: Stored },
+  of: { client: Client; target: DatabaseTarget; stored: Stored; providerUrl: string },
 ): Promise<Facts> {
+  const { client, target, stored, providerUrl } = of;
   const apiKey = await gateway.firstKey();
   const api = new ApiClient(gateway.url, apiKey);
-  const configuration = configurationAt(UNUSED_URL);
+  const configuration = configurationAt(providerUrl);
   const configurationId = await api.createConfiguration('Bench', configuration);
   await api.addNumber(configurationId, { address: NUMBER, is_default_caller_id: true });
   const agent = await api.createWorkflow('Bench', {
