@@ -123,7 +123,7 @@ describe('settings', () => {
     expect(readConfig({ PATCHBAY_PORT: '', OPENAI_API_KEY: ' ' })).toEqual(readConfig({}));
   });
 
-  it('strangers sign up only where that is asked for', () => {
+  it('sign-up is open only where the setting says so', () => {
     for (const text of ['true', '1']) {
       expect(readConfig({ ENABLE_SIGNUP: text }).isSignUpOpen).toBe(true);
     }

@@ -43,20 +43,20 @@ const secrets: [string, (log: Log) => void][] = [
 ];
 
 describe('the log', () => {
-  it.each(places)('leaves out what people say in %s', (_where, write) => {
+  it.each(places)('leaves out personal data in %s', (_where, write) => {
     const { log, text } = start();
     write(log);
     expect(text()).toContain('[redacted]');
     expect(text()).not.toContain('SAID');
   });
 
-  it.each(places)('tells it in %s where the operator wants that', (_where, write) => {
+  it.each(places)('writes it in %s where the setting allows it', (_where, write) => {
     const { log, text } = start(true);
     write(log);
     expect(text()).toContain('SAID');
   });
 
-  it.each(secrets)('never tells a secret in %s', (_where, write) => {
+  it.each(secrets)('never writes a secret in %s', (_where, write) => {
     const { log, text } = start(true);
     write(log);
     expect(text()).toContain('[redacted]');

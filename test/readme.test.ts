@@ -82,7 +82,7 @@ describe('the README', () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('is told the truth by .ci/run, which runs the test command and nothing else', () => {
+  it('agrees with .ci/run, which runs the test command and nothing else', () => {
     expect(readFileSync('.ci/run', 'utf8')).toMatch(/^timeout \d+ npm test <\/dev\/null$/m);
     expect(readme).toMatch(/^npm test /m);
   });

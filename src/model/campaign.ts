@@ -20,7 +20,7 @@ export const ENDED_STATES: readonly CampaignState[] = ['completed', 'failed', 'c
 
 /** Why a campaign that was started places no call just now. `contact_file`: it is being read. `telephony`: the
  *  configuration is inactive. `provider`: it fails all dials. `schedule`: outside the hours. `retry`: the next contact
- *  is due later. `calls_under_way`: nobody else is left. `call_limit`: the campaign's own. `organization_limit`: calls
+ *  is due later. `calls_under_way`: no other contact is left. `call_limit`: the campaign's own. `organization_limit`: calls
  *  of the organization. */
 export const campaignWaitReason = z.enum([
   'contact_file',

@@ -57,7 +57,7 @@ interface Turn {
   isInLine: boolean;
 }
 
-/** Calls whose turns are at the same moment. Separate lists, so that no call is visited in vain. A list is
+/** Calls whose turns are at the same moment. Separate lists, so that no call is visited without need. A list is
  *  replaced when a call joins or leaves, because that may happen during a turn. */
 interface Slot {
   /** Calls that allow longer strides. */

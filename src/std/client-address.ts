@@ -3,7 +3,7 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Proxies one behind the other; what lies further to the left anybody may have written. */
+/** Proxies one behind the other; what is further to the left can be written by any client. */
 const HOPS_MAX = 20;
 
 /** Networks that have a word, as Fastify's `trustProxy` reads them. */

@@ -101,7 +101,7 @@ it('fails if a step failed, with what to do about it', async () => {
   expect([code, out]).toEqual([1, expect.stringMatching(/✗ mark: mark fail\.\n {4}-> Do this\./)]);
 });
 
-it('calls nobody after a fault that would keep the call from working', async () => {
+it('places no call after a fault that would keep the call from working', async () => {
   const findings = [finding('websocket', 'fail')];
   answers[`POST ${ROOT}/examine`] = [{ ok: false, findings }];
   const { code, out, capture } = await run(['--call', '+14155550123']);
@@ -152,7 +152,7 @@ it('hangs up when it is interrupted, and waits for the end', async () => {
   expect(out).toContain('Hanging up');
 });
 
-it('calls nobody if it is interrupted before', async () => {
+it('places no call if it is interrupted before', async () => {
   const interrupt = new AbortController();
   onAsked = (what) => {
     if (what.endsWith('/examine')) interrupt.abort();

@@ -46,7 +46,7 @@ it('sends nothing while on hold', async () => {
   );
 });
 
-it('tells the tone from silence and from other sounds', () => {
+it('distinguishes the tone from silence and from other sounds', () => {
   const frame = (hz: number, levelDbfs: number) => taken(sine({ hz, levelDbfs }), 1);
   expect(soundOf(frame(TONE.hz, TONE.levelDbfs)).sound).toBe('tone');
   expect(soundOf(frame(600, TONE.levelDbfs)).sound).toBe('other');

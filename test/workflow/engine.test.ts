@@ -369,7 +369,7 @@ describe('failures of the model', () => {
 });
 
 describe('silence', () => {
-  it('is asked about, then ends the call', () => {
+  it('leads to a question, then ends the call', () => {
     const call = begun().idle();
     expect(call.last('generate')).toMatchObject({ kind: 'idle', tools: [] });
     call.answer('Are you there?').heard().idle();

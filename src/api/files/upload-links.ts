@@ -10,8 +10,8 @@ export const FILE_KEY = {
   examples: ['recordings/42.wav'],
 };
 
-/** Clients get `s3` (the other value that the contract has is `minio`): where files really are is
- *  nobody's business, they come and go by links. */
+/** Clients get `s3` (the other value that the contract has is `minio`): links alone transfer
+ *  files, so the true store is not shown. */
 export const STORAGE_BACKEND = 's3';
 /** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;

@@ -84,8 +84,8 @@ export function starterOf(request: FastifyRequest) {
   return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
 }
 
-/** Throws `refusal`, or TOO_MANY_ATTEMPTS to a client that came with too many bad keys. A good key is
- *  let in whatever came before it. */
+/** Throws `refusal`, or TOO_MANY_ATTEMPTS to a client that came with too many bad keys. A valid key is
+ *  accepted, however many bad ones came before. */
 export async function ownerOfKey(
   { store, access }: AuthDeps,
   request: FastifyRequest,

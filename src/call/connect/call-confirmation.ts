@@ -27,7 +27,7 @@ const PAUSE_MS = 200;
 const BURST_MAX = 20;
 /** One more becomes possible in this time. */
 const REFILL_MS = 10_000;
-/** Calls whose confirmations are counted. Beyond, the oldest is forgotten: more than a process holds. */
+/** Calls whose confirmations are counted. Beyond, the oldest is removed: more than a process holds. */
 const CALLS_MAX = 10_000;
 
 export interface AskedCall {

@@ -42,7 +42,7 @@ export interface SpeculationOptions {
   log: Log;
   /** Ends with the call. */
   callSignal: AbortSignal;
-  /** Of an answer that nobody has taken over. */
+  /** Of an answer that no turn has taken over. */
   onUsage(report: UsageReport): void;
 }
 

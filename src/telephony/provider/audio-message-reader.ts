@@ -24,7 +24,7 @@ interface Piece {
   kind: number;
   /** Whether the digits are a number of JSON's, which begins with no zero. */
   isNumber: boolean;
-  /** Where its value lies in the message that was learnt. */
+  /** Position of its value in the message that was analysed. */
   from: number;
   end: number;
 }

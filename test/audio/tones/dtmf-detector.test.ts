@@ -69,7 +69,7 @@ const all = [...DTMF_DIGITS];
 const through = (law: typeof ulaw, pcm: Int16Array): Int16Array =>
   pcm.map((sample) => law.samples[law.codes[sample & 0xffff] ?? 0] ?? 0);
 
-describe('all sixteen keys are heard, each once,', () => {
+describe('all sixteen keys are detected, each once,', () => {
   it.each<[string, Partial<Line>]>([
     ['of 40 ms with 40 ms between them', {}],
     ['of 3 dBm0 in all', { lowDbfs: -3.17, highDbfs: -3.17 - 3 }],
@@ -126,7 +126,7 @@ describe('all sixteen keys are heard, each once,', () => {
   });
 });
 
-describe('no key is heard', () => {
+describe('no key is detected', () => {
   it.each<[string, Partial<Line>]>([
     ['in tones that are 3.5 % too high', { off: 0.035, toneMs: 500 }],
     ['in tones that are 3.5 % too low', { off: -0.035, toneMs: 500 }],

@@ -55,7 +55,7 @@ function rig(streams: number) {
 }
 
 describe('a window', () => {
-  it('is heard at once while few streams are open', () => {
+  it('is processed at once while few streams are open', () => {
     const { ear, kernel, clock } = rig(ALONE);
     ear(0).push(windowOf(5), 32);
     expect(ear(0).told).toEqual([{ probability: 5, endMs: 32 }]);
@@ -63,7 +63,7 @@ describe('a window', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('waits 5 ms for those of other streams, and is heard with them in one call', () => {
+  it('waits 5 ms for those of other streams, and is processed with them in one call', () => {
     const { ear, kernel, clock } = rig(ALONE + 1);
     ear(0).push(windowOf(5), 32);
     clock.advance(3);
@@ -85,7 +85,7 @@ describe('a window', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('is heard behind the one before of its stream, with that one’s end', () => {
+  it('is processed after the one before of its stream, with that one’s end', () => {
     const { ear, kernel, clock } = rig(ALONE + 1);
     for (const value of [1, 2, 3]) ear(0).push(windowOf(value), value);
     ear(1).push(windowOf(9));
@@ -95,7 +95,7 @@ describe('a window', () => {
     expect(ear(0).told.map(({ endMs }) => endMs)).toEqual([1, 2, 3]);
   });
 
-  it('is heard before its stream is reset, and the next one without its end', () => {
+  it('is processed before its stream is reset, and the next one without its end', () => {
     const { ear, kernel, clock } = rig(ALONE + 1);
     const opened = kernel.cleared.length;
     ear(0).push(windowOf(7));
@@ -121,7 +121,7 @@ describe('a window', () => {
     ]);
   });
 
-  it('of a stream that was closed is not heard, nor in the next stream in its place', () => {
+  it('of a stream that was closed is not processed, nor in the next stream in its place', () => {
     const { ear, kernel, clock, model } = rig(ALONE + 2);
     ear(0).push(windowOf(7));
     ear(0).close();
@@ -133,7 +133,7 @@ describe('a window', () => {
     expect(next.told.map(({ probability }) => probability)).toEqual([8]);
   });
 
-  it('that waits is heard first if so many streams close that none waits any more', () => {
+  it('that waits is processed first if so many streams close that none waits any more', () => {
     const { ear, kernel } = rig(ALONE + 1);
     ear(0).push(windowOf(1));
     ear(8).close();
@@ -183,7 +183,7 @@ describe('a listener', () => {
     expect(ear(1).told).toHaveLength(1);
   });
 
-  it('may push, and what it pushed is heard', () => {
+  it('may push, and what it pushed is processed', () => {
     const { ear, clock, model } = rig(ALONE);
     const mine = listen(model, () => ear(0).push(windowOf(4)));
     mine.stream.push(windowOf(1), 0);

@@ -104,7 +104,7 @@ describe.each(conditions)('on $name', (condition) => {
     toMs: (to / RATE_HZ) * 1_000,
   }));
 
-  it('every utterance is heard, and nothing else', () => {
+  it('every utterance is detected, and nothing else', () => {
     for (const { fromMs, toMs } of utterances) {
       const inside = found.filter(({ beganMs }) => beganMs > fromMs && beganMs <= toMs);
       expect(inside.length, `${fromMs} ms`).toBeGreaterThanOrEqual(1);
@@ -131,7 +131,7 @@ describe.each(conditions)('on $name', (condition) => {
   });
 });
 
-describe('no speech is heard in 20 s of', () => {
+describe('no speech is detected in 20 s of', () => {
   const count = 20 * RATE_HZ;
 
   it.each([

@@ -68,7 +68,7 @@ describe('a chat in which the model uses a tool', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
-  it('transfers no one: the model gets the reason', async () => {
+  it('does not transfer: the model gets the reason', async () => {
     const { harness, llm, opened } = await withTool('transfer_call', {
       destination: '+14155550199',
       messageType: 'none',

@@ -269,7 +269,7 @@ const rooms = definition(
   ],
 );
 
-describe('a chat that falls silent', () => {
+describe('a chat without messages', () => {
   let harness: ChatHarness;
   beforeEach(async () => {
     harness = await new ChatHarness(at).prepare(drinks, {

@@ -213,7 +213,7 @@ describe('a media socket', () => {
     expect((await harness.ended({ id: pathOf(url).runId })).disposition).toBe('system_cancelled');
   });
 
-  it('waits in vain when the store does not answer, and its call is closed later', async () => {
+  it('times out when the store does not answer, and its call is closed later', async () => {
     const harness = await held.harness.prepare();
     const url = await ringing(harness);
     harness.deps.store.runs.patchInitialized = () => Promise.reject(new Error('store away'));

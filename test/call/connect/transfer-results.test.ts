@@ -77,7 +77,7 @@ describe('the result of a transfer', () => {
     expect(transferId).toMatch(new RegExp(`^${run.id}-c[0-9a-f]{32}$`));
   });
 
-  it('is in the events of the run that has ended, once, however often and late it is told', async () => {
+  it('is in the events of the run that has ended, once, however often and late it is reported', async () => {
     const { harness, run, transferId } = await transferred();
     const told = async (...status: [string, number]) => report(harness, transferId, status);
     expect(await told('initiated', 0)).toEqual({ status: 'pending' });
@@ -114,7 +114,7 @@ describe('the result of a transfer', () => {
     expect(await outcomes(harness, run)).toEqual([outcome]);
   });
 
-  it('ends the call of a caller whom the provider leaves on the line, if nobody takes it', async () => {
+  it('ends the call of a caller whom the provider leaves on the line, if no process takes it', async () => {
     const { harness, run, transferId } = await transferred();
     const varied = variant(harness, ({ capabilities }) => ({
       capabilities: { ...capabilities, closeEndsCall: false },

@@ -43,7 +43,7 @@ async function look(harness: CallHarness, looks: number): Promise<void> {
   await harness.passThrough(() => questions(harness).length >= looks);
 }
 
-describe('a call that is dialled and of which nothing more is heard', () => {
+describe('a call that is dialled and of which no event follows', () => {
   it('is closed as the provider says it ended', async () => {
     const harness = await held.harness.prepare();
     says(harness, { status: 200, body: { sid: CALL, status: 'no-answer' } });

@@ -87,7 +87,7 @@ describe('a speculation', () => {
     expect(speculation.take(request('', { messages }))).toBeDefined();
   });
 
-  it('ends after 10 s that nobody has taken it', async () => {
+  it('ends after 10 s without being used', async () => {
     const { speculation, llm, usage, pass } = rig({ hangs: true });
     speculation.begin(request('when do you open'));
     await pass(9_900);

@@ -52,7 +52,7 @@ describe('a called number', () => {
     },
   );
 
-  it('of nobody is refused', async () => {
+  it('of no configuration is refused', async () => {
     expect(await called(await withIndianNumber(), '2271264297')).toBe(0);
   });
 });

@@ -61,7 +61,7 @@ async function asked(): Promise<{ caller: Phone; colleague: Phone }> {
 const nothingIsLeft = () =>
   harness.until(() => asterisk.channels.length === 0 && asterisk.bridgeIds.length === 0);
 
-describe('a caller who asks for a colleague', () => {
+describe('a caller who asks for a transfer', () => {
   it('is with them when they have heard why, and pressed a key', async () => {
     const { caller, colleague } = await asked();
     expect(harness.tts.asked.at(-1)).toBe(TOLD);
@@ -97,7 +97,7 @@ describe('a caller who asks for a colleague', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('and hangs up: the colleague is not kept', async () => {
+  it('and hangs up: the destination is hung up too', async () => {
     const { caller, colleague } = await asked();
     caller.hangUp();
     await colleague.ended;

@@ -19,7 +19,7 @@ async function inbound(harness: CallHarness) {
 }
 
 describe('a provider that signals no keys', () => {
-  it('has them heard in the audio: a key answers the question, and is in the log once', async () => {
+  it('has them detected in the audio: a key answers the question, and is in the log once', async () => {
     const harness = await held.harness.prepare();
     harness.pbx.capabilities = { ...harness.pbx.capabilities, digitsIn: false };
     const { run, stream } = await inbound(harness);

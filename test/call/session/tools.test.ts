@@ -358,7 +358,7 @@ describe('a model that fails twice in a row', () => {
     expect(harness.hangUps).toEqual([]);
   });
 
-  it('leads to a goodbye where nobody is named', async () => {
+  it('leads to a goodbye where no destination is set', async () => {
     const { harness, stream, run } = await failing(calculatorTool);
     await harness.heardOut(stream);
     expect((await harness.ended(run)).disposition).toBe('pipeline_error');

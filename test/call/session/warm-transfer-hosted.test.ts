@@ -117,7 +117,7 @@ describe('a warm transfer over a hosted provider', () => {
     });
   });
 
-  it('lets the caller hear a tone while the destination rings, and hears nothing of them', async () => {
+  it('plays a tone to the caller while the destination rings, and recognises nothing of the caller', async () => {
     const { harness, caller, report, llm } = await transferring();
     await report('ringing');
     const { frames } = caller;
@@ -286,7 +286,7 @@ describe('a warm transfer over a hosted provider', () => {
     expect(first.open).toBe(false);
   });
 
-  it('refuses media without its token, and answers nobody after its end', async () => {
+  it('refuses media without its token, and any media after its end', async () => {
     const { harness, report, transferId, llm, run } = await transferring();
     const path = `${run.workflowId}/${run.organizationId}/${transferId}/wrong`;
     const media = `${PUBLIC_URL.replace('http', 'ws')}/api/v1/telephony/ws/${path}`;

@@ -59,7 +59,7 @@ const results = (llm: ScriptedModel) =>
     .at(-1)
     ?.messages.flatMap((message) => (message.role === 'tool' ? [JSON.parse(message.content)] : []));
 
-describe('a transfer that is announced to the colleague', () => {
+describe('a transfer that is announced to the destination', () => {
   it('announces the caller and the reason, and is done when they press a key', async () => {
     const { harness, caller, colleague, answer } = await transferring();
     expect(harness.pbx.transfers).toMatchObject([

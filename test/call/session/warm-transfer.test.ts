@@ -77,7 +77,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-describe('a colleague who takes calls by a key', () => {
+describe('a destination that accepts calls by a key', () => {
   it('gets the announcement again and again while they have not decided', async () => {
     await begin(BY_KEY);
     await pass(TEXT_MS + 2_900);
@@ -131,7 +131,7 @@ describe('a colleague who takes calls by a key', () => {
   });
 });
 
-describe('a colleague who takes calls by staying', () => {
+describe('a destination that accepts calls by staying', () => {
   it('has it when the words were said', async () => {
     await begin(BY_STAYING);
     await pass(TEXT_MS - 100);
@@ -161,7 +161,7 @@ describe('a colleague who takes calls by staying', () => {
   });
 });
 
-describe('speaking to a colleague', () => {
+describe('the consultation with a destination', () => {
   it('ends when they hang up', async () => {
     await begin(BY_KEY);
     await pass(200);

@@ -115,7 +115,7 @@ describe.each([
     };
   });
 
-  it('every utterance is heard and nothing else, and none begins later than a window', () => {
+  it('every utterance is detected and nothing else, and none begins later than a window', () => {
     for (const { all, some } of runs) {
       for (const [nth, { beginMs }] of some.entries()) {
         expect(beginMs - (all[nth]?.beginMs ?? Number.NaN)).toBeLessThanOrEqual(WINDOW_MS);
@@ -140,7 +140,7 @@ describe.each([
   });
 });
 
-it('on a line with noise of -40 dBFS everything is heard', () => {
+it('on a line with noise of -40 dBFS every utterance is detected', () => {
   const { count } = listenTo(lineOf(-40, 0), false);
   expect(count.all).toBeGreaterThan(400);
   expect(count.skipped).toBe(0);

@@ -57,7 +57,7 @@ describe('on a line without signalled keys', () => {
     expect(rig.turns).toEqual(['112']);
   });
 
-  it('the tones that we send are not heard when they come back', async () => {
+  it('the tones that we send are not detected when they come back', async () => {
     const rig = new CallRig({ detectsInBandDtmf: true });
     rig.audio.press('58');
     await rig.run(100);
@@ -75,7 +75,7 @@ describe('on a line without signalled keys', () => {
   });
 });
 
-it('where keys are signalled none is heard in the audio', async () => {
+it('where keys are signalled none is detected in the audio', async () => {
   const rig = new CallRig();
   await rig.plays(dtmfTones('5'));
   expect(rig.kinds).not.toContain('digit');
@@ -104,7 +104,7 @@ describe('the in-band detector', () => {
     expect(ear.noteSignalled('7', 3_100)).toBe(true);
   });
 
-  it('takes another key than it heard', () => {
+  it('takes another key than the detected one', () => {
     const { ear } = listen();
     hear(ear, '7', 0);
     expect(ear.noteSignalled('8', 300)).toBe(true);

@@ -112,7 +112,7 @@ describe('a call that rings', () => {
     expect(span(rig)).toBe(span(plain));
   });
 
-  it('falls silent when the audio is stopped or closed', async () => {
+  it('stops when the audio is stopped or closed', async () => {
     const rig = new CallRig();
     rig.audio.ring(true);
     await rig.run(500);

@@ -155,7 +155,7 @@ describe('recognisers with a fallback', () => {
     expect(at.b.service.sessions).toHaveLength(1);
   });
 
-  it('replace a session that falls silent for 2.5 s within speech', () => {
+  it('replace a session that sends nothing for 2.5 s within speech', () => {
     const at = call({ faults: (nth) => (nth === 0 ? { silentAtMs: 1_000 } : {}) }, {});
     at.rig.recognizer.speechStarted();
     at.hear(framesOf(many(12)));

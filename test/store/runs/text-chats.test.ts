@@ -193,7 +193,7 @@ describe.each(engines())('text chats on %s', (engine) => {
     }
   });
 
-  it('keep what people write, whatever it is', async () => {
+  it('keep any text of a client unchanged', async () => {
     const { run, revision } = await turned(at, await created(at), 0);
     const odd = 'a\u0000b \ud800 \u202e';
     await chats().take(run.id, revision, HOLD, turn(1, odd));

@@ -285,7 +285,7 @@ describe('an AudioSocket connection', () => {
 });
 
 describe('the AudioSocket port', () => {
-  it('gives up a wait that is given up', async () => {
+  it('ends a wait that is cancelled', async () => {
     const gw = await gateway();
     const abort = new AbortController();
     const call = new Call();

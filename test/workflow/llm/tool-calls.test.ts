@@ -174,7 +174,7 @@ describe('the tool that transfers the call', () => {
     ]);
   });
 
-  it('says nothing to the colleague, unless its author wants that', () => {
+  it('is not announced to the destination, unless its author sets that', () => {
     expect(announced().heard().last('transfer')).not.toHaveProperty('announcement');
     const talk = new ToolConversation().calls('', ['colleague', { topic: 'a bill' }]).heard();
     expect(talk.last('transfer')).toMatchObject({

@@ -60,7 +60,7 @@ describe('a scripted menu', () => {
     expect(call.heard().last('end').reason).toBe('unknown');
   });
 
-  it('does not act on what it hardly heard', () => {
+  it('does not act on words of low confidence', () => {
     expect(begun().caller('sales', 0.1).node).toBe('1');
   });
 
@@ -92,7 +92,7 @@ describe('a scripted menu', () => {
     expect(other.caller('yes', 0.1).heard().state.phase).toBe('talking');
   });
 
-  it('believes a doubtful yes to its question, and the same hardly recognised answer twice', () => {
+  it('accepts a doubtful yes to its question, and the same hardly recognised answer twice', () => {
     expect(begun().caller('sales', 0.4).heard().caller('yes', 0.4).node).toBe('2');
     const call = begun().caller('sales', 0.4).heard().caller('yes', 0.1).heard();
     expect(call.node).toBe('1');

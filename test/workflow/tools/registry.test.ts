@@ -97,7 +97,7 @@ describe('the definition of a transfer', () => {
       expect(isValid('transfer_call', { timeout })).toBe(valid);
   });
 
-  it('is not announced to the colleague unless its author wants that', () => {
+  it('is not announced to the destination unless its author sets that', () => {
     const parsed = (warm: unknown) =>
       toolDefinition.parse({ type: 'transfer_call', config: { warm } }).config;
     expect(parsed(undefined)).toMatchObject({ warm: null });

@@ -232,7 +232,7 @@ describe('openai', () => {
       await prepared('failed');
     });
 
-    it('gives up after five seconds on a server that says nothing', async () => {
+    it('times out after five seconds on a server that sends nothing', async () => {
       const silent = createServer((socket) => void socket.resume());
       await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
       const { port } = silent.address() as AddressInfo;

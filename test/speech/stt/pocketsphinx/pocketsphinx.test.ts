@@ -292,7 +292,7 @@ describe('pocketsphinx, when its threads fail', () => {
     expect((await busy.final(32)).text).toBe('queue0');
   });
 
-  it('tells the thread which utterances in its queue are not needed any more', async () => {
+  it('marks for the thread the queued utterances that are not needed any more', async () => {
     await open();
     const [late, leaving, queue] = [call('late'), call('late'), call('queue')];
     utter(late.recognizer, sound);

@@ -35,7 +35,7 @@ const refuses = ({ asterisk }: Table, part: string, status: number): void => {
 };
 
 describe('a caller whose call gets no audio', () => {
-  it('goes on in the dialplan at `away`, and is hung up by nobody else', async () => {
+  it('goes on in the dialplan at `away`, and no other part hangs it up', async () => {
     const at = await table({ asterisk: { dialplan: withAway } });
     refuses(at, 'externalMedia', 501);
     const { call, phone } = await rings(at);

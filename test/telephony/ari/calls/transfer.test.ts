@@ -40,7 +40,7 @@ async function talksOn(at: Table, talk: Talk): Promise<void> {
   await nothingLeft(at);
 }
 
-describe('a caller is brought to a colleague', () => {
+describe('a caller is transferred to a destination', () => {
   it('gets music while the destination rings, and is then connected to it alone', async () => {
     const at = await table();
     const talk = await talks(at);

@@ -136,7 +136,7 @@ async function consulted(more: Partial<Wanted> & { at?: Table } = {}) {
   return { at, talk, talking, over, audio, colleague };
 }
 
-describe('a colleague who is spoken to first', () => {
+describe('a destination that the agent consults first', () => {
   it.each([
     ['music', 350],
     ['ringback', 440],
@@ -176,7 +176,7 @@ describe('a colleague who is spoken to first', () => {
     },
   );
 
-  it('is heard pressing keys; those of the caller are none of theirs', async () => {
+  it("has its own keys detected, and none of the caller's", async () => {
     const { at, talk, talking, over, audio, colleague } = await consulted();
     talk.phone.press('7');
     colleague.press('1');
@@ -314,7 +314,7 @@ describe('a colleague who is spoken to first', () => {
   });
 });
 
-describe('while a colleague is spoken to', () => {
+describe('during a consultation', () => {
   it('the event socket may be lost and come back', async () => {
     const { at, talk, talking, over, audio, colleague } = await consulted();
     at.asterisk.cutEvents();

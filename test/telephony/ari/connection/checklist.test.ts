@@ -280,7 +280,7 @@ describe("asterisk.md's list", () => {
     await nothingLeft(at);
   });
 
-  it('18. StasisEnd is the last that is heard of a caller', async () => {
+  it('18. StasisEnd is the last event of a caller', async () => {
     const at = await table();
     at.asterisk.stasis.tap = (event) =>
       event.type === 'ChannelDestroyed' || event.type === 'ChannelHangupRequest' ? [] : [event];

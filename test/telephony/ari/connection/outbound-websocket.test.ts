@@ -154,7 +154,7 @@ describe('a connection that Asterisk has opened', () => {
     await is(TAKEN);
   });
 
-  it('shows its own events to nobody else', async () => {
+  it('delivers its events to its own connection only', async () => {
     const { asterisk, dialOut, is } = await gateway();
     dialOut();
     await is({ kind: 'up' });

@@ -135,7 +135,7 @@ describe('the event socket was lost', () => {
     await nothingLeft(at);
   });
 
-  it('while a colleague was rung, who answered meanwhile', async () => {
+  it('while a transfer destination rang, which has answered meanwhile', async () => {
     const at = await table();
     const { callId, phone } = await talks(at);
     const target = { to: 'answer', callerId: '', ringS: 20 };
@@ -153,7 +153,7 @@ describe('the event socket was lost', () => {
     await nothingLeft(at);
   });
 
-  it('and a colleague who was talked to has left meanwhile', async () => {
+  it('and a connected transfer destination has left meanwhile', async () => {
     const at = await table();
     const { callId, phone } = await talks(at);
     const target = { to: 'answer', callerId: '', ringS: 20 };
@@ -275,7 +275,7 @@ describe('the gateway was killed', () => {
     },
   );
 
-  it('someone whom it had dialled and brought to a colleague is not called an answer', async () => {
+  it('a call that it dialled and transferred is not reported as answered', async () => {
     const at = await table();
     const callId = await dial(at, 'Local/instant@out-dest/n');
     await until(() => at.harness.answered.length > 0, 'the answer');
@@ -291,7 +291,7 @@ describe('the gateway was killed', () => {
     await nothingLeft(at);
   });
 
-  it('a colleague whom it had begun to ring is rung no more', async () => {
+  it('a transfer destination that it had begun to ring is cancelled', async () => {
     const at = await table();
     const { callId, audio } = await talks(at);
     const target = { to: 'noanswer', callerId: '', ringS: 60 };
@@ -303,7 +303,7 @@ describe('the gateway was killed', () => {
   });
 });
 
-describe('someone whom the gateway has dialled goes on in the dialplan', () => {
+describe('a call that the gateway dialled goes on in the dialplan', () => {
   async function sentOn() {
     const at = await table({ credentials: { transfer_context: 'agents' } });
     const callId = await dial(at, 'Local/instant@out-dest/n');
