@@ -67,7 +67,7 @@ import { runStartRoutes } from './runs/test-call-routes.ts';
 import type { ConfigurationDeps } from './telephony/configuration-addresses.ts';
 import { telephonyConfigurationRoutes } from './telephony/configuration-routes.ts';
 import {
-  type ExaminationCallDeps,
+  type ExaminationRouteDeps,
   examinationCallRoutes,
 } from './telephony/examination-call-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
@@ -99,7 +99,7 @@ export interface ServerDeps
     ConfigurationDeps,
     ModelConfigurationDeps,
     RecordingDeps,
-    ExaminationCallDeps,
+    ExaminationRouteDeps,
     AgentWritingDeps {
   /** How many requests are worked on at once. Default: ROOMS. */
   rooms?: Partial<typeof ROOMS> | undefined;

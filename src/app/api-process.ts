@@ -35,7 +35,7 @@ import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, textChatsOf, withClosing } from './call-parts.ts';
 import { openExaminations } from './examinations.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
-import { egressOf, openModel, STOP_MS_MAX } from './node-parts.ts';
+import { egressOf, openGatewayModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import { onWebsocketUpgrade } from './upgrades.ts';
@@ -162,7 +162,7 @@ function serviceNames(
 /** What is worked with beside calls. */
 function openDeps(config: Config, store: StoreHandle, log: Log) {
   const egress = egressOf(config);
-  const llm = openModel(config, log);
+  const llm = openGatewayModel(config, log);
   const languageModels = new LanguageModels(llm, { clock, log, egress });
   return withClosing({
     store,

@@ -44,7 +44,7 @@ import {
 } from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
 import { type ForkedProcess, nodeOptions } from './node-options.ts';
-import { egressOf, openModel } from './node-parts.ts';
+import { egressOf, openGatewayModel } from './node-parts.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Parts of every process that holds calls. */
@@ -198,7 +198,7 @@ async function openSpeech(config: Config, egress: Egress, log: Log) {
     openTextToSpeech({ service: 'flite', voice: config.voice }, { clock, log }),
     openRecogniser(config.stt, log),
   ]);
-  const llm = openModel(config, log);
+  const llm = openGatewayModel(config, log);
   const means = { clock, log, egress, warm: new WarmConnections({ clock, egress }) };
   const services = new SpeechServices({
     gateway: { stt, tts, voice: config.voice },

@@ -16,7 +16,10 @@ export function egressOf({ isSignUpOpen, outsideAllowed: allowed }: Config): Egr
   return createEgress({ isSignUpOpen, allowed });
 }
 
-export function openModel({ model }: Pick<Config, 'model'>, log: Log): LanguageModel | undefined {
+export function openGatewayModel(
+  { model }: Pick<Config, 'model'>,
+  log: Log,
+): LanguageModel | undefined {
   if (model === undefined) return openLanguageModel([], { clock, log });
   const { baseUrl, apiKey, name } = model;
   const settings = { provider: 'openai', base_url: baseUrl, api_key: apiKey, model: name } as const;

@@ -23,7 +23,7 @@ export interface SettlerDeps {
   calls: CampaignCallService;
   clock: Clock;
   log: Log;
-  /** See `CallLimits`. */
+  /** See `AttemptLimits`. */
   interruptedExtra: number;
 }
 

@@ -76,7 +76,7 @@ export interface ContactHistory {
   interruptions: number;
 }
 
-export interface CallLimits {
+export interface AttemptLimits {
   retry: RetrySettings;
   /** Calls in addition to those of `retry`, for as many that our own stops interrupted. */
   interruptedExtra: number;
@@ -87,7 +87,7 @@ export interface CallLimits {
 export function settlementOf(
   outcome: AttemptOutcome,
   { number, interruptions }: ContactHistory,
-  { retry, interruptedExtra }: CallLimits,
+  { retry, interruptedExtra }: AttemptLimits,
 ): Settlement {
   const isInterrupted = outcome === 'interrupted';
   const extra = Math.min(interruptedExtra, interruptions + (isInterrupted ? 1 : 0));

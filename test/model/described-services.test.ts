@@ -13,8 +13,8 @@ import {
   addressOf,
   filled,
   headersOf,
-  matches,
-  messageOf,
+  meetsConditions,
+  messageText,
   valueAt,
 } from '../../src/speech/service/description/template.ts';
 
@@ -113,9 +113,9 @@ describe('a template', () => {
     const template = { a: '{list}', b: ['{none}', 'x {text}'], c: '{none}', d: 'a {none}', e: 1 };
     const values = { list: ['y'], text: '{list}', none: undefined };
     expect(filled(template, values)).toEqual({ a: ['y'], b: ['x {list}'], e: 1 });
-    expect(messageOf('finalize', {})).toBe('finalize');
-    expect(messageOf('', {})).toBe('');
-    expect(messageOf('{unknown}', {})).toBe('{unknown}');
+    expect(messageText('finalize', {})).toBe('finalize');
+    expect(messageText('', {})).toBe('');
+    expect(messageText('{unknown}', {})).toBe('{unknown}');
   });
 
   it('does not read what is in a prototype', () => {
@@ -146,7 +146,7 @@ describe('a template', () => {
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.string(), (template, message, path) => {
         filled(template, { text: message, key: 'k' });
         valueAt(message, path);
-        matches(message, [
+        meetsConditions(message, [
           { path: 'a.b', not: 1 },
           { path, in: ['x'] },
         ]);

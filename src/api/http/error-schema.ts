@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import { serviceProblem } from '../../model/speech-services/services-refused.ts';
-import { workflowProblem as problem } from '../../model/workflow.ts';
+import { workflowProblem } from '../../model/workflow.ts';
 import { errorStatuses } from './error-status.ts';
 
 export const validationItem = z
@@ -18,7 +18,7 @@ export const validationItem = z
   .meta({ id: 'ValidationError' });
 export type ValidationItem = z.infer<typeof validationItem>;
 
-export const workflowProblem = problem.meta({ id: 'WorkflowProblem' });
+export const workflowProblemSchema = workflowProblem.meta({ id: 'WorkflowProblem' });
 
 const plainError = z.object({ detail: z.string() }).meta({ id: 'ErrorResponse' });
 
@@ -28,7 +28,7 @@ export const errorBodies = [
   z.object({ detail: z.array(validationItem) }).meta({ id: 'HTTPValidationError' }),
   z
     .object({
-      detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblem) }),
+      detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblemSchema) }),
       message: z.string(),
     })
     .meta({ id: 'WorkflowErrorResponse' }),

@@ -92,7 +92,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const owner = { organizationId, userId: null };
-      const stored = sectionsOf((await store.get(owner))?.configuration);
+      const stored = storedSectionsOf((await store.get(owner))?.configuration);
       const sent = withSecretsOf([stored], pipelineOf(request.body));
       requireUnmasked(sent);
       const sections = await deps.checks.storable(sent);
@@ -202,7 +202,7 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
     },
     async (request) => {
       const principal = principalOf(request);
-      const sections = requireAny(sectionsOf((await store.get(principal))?.configuration));
+      const sections = requireAny(storedSectionsOf((await store.get(principal))?.configuration));
       const preferences = await organizations.preferences(principal.organizationId);
       return {
         configuration: freeObject.parse(maskServices(asConfiguration(sections))),
@@ -236,7 +236,9 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
       const isThere = await store.has(organizationId);
       if (isThere && !request.query.force) throw new GatewayError('MODEL_CONFIGURATION_EXISTS');
       const legacy = await store.get({ organizationId, userId });
-      const sections = await deps.checks.storable(requireAny(sectionsOf(legacy?.configuration)));
+      const sections = await deps.checks.storable(
+        requireAny(storedSectionsOf(legacy?.configuration)),
+      );
       await deps.checks.requireAccepted(organizationId, sections);
       await store.save({ organizationId, userId: null }, asConfiguration(sections));
       await deps.store.serviceFaults.clear(organizationId);
@@ -280,11 +282,11 @@ function sourceOf(used: CallConfiguration): z.infer<typeof modelConfigurationOut
 /** What calls of an organization use, without its workflows' overrides. */
 export function sectionsInUse(used: CallConfiguration): ConfiguredSections {
   if (used === undefined) return {};
-  return sectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
+  return storedSectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
 }
 
 /** Of a stored configuration in either shape; undefined if there is none that this version can read. */
-export function sectionsOf(stored: Record<string, unknown> | undefined) {
+export function storedSectionsOf(stored: Record<string, unknown> | undefined) {
   if (stored === undefined) return undefined;
   const whole = modelConfiguration.safeParse(stored).data;
   return whole?.byok.pipeline ?? configuredSections.safeParse(stored).data;

@@ -15,7 +15,7 @@ import {
   noteAccepted,
   type ServiceRouteDeps,
   sectionsInUse,
-  sectionsOf,
+  storedSectionsOf,
 } from './model-configuration-routes.ts';
 import {
   effectiveOnWire,
@@ -85,7 +85,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
         throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: 'realtime' });
       }
       const owner = { organizationId, userId };
-      const stored = sectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
+      const stored = storedSectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
       const sent = sentSections(body);
       if (Object.keys(sent).length > 0) {
         const merged = { ...stored, ...withSecretsOf([stored], sent) };
@@ -96,7 +96,7 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
         await deps.store.serviceFaults.clear(organizationId);
       }
       await organizations.setPreferences(organizationId, preferencesOf(body));
-      const saved = sectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
+      const saved = storedSectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
       return effectiveOnWire(saved, await organizations.preferences(organizationId));
     },
   );
@@ -128,7 +128,7 @@ function validateRoute(api: Api, deps: ServiceRouteDeps): void {
       if (stored === undefined || (stored.validatedAt?.getTime() ?? 0) > sinceMs) {
         return { status: [] };
       }
-      const sections = sectionsOf(stored.configuration) ?? {};
+      const sections = storedSectionsOf(stored.configuration) ?? {};
       await noteAccepted(
         deps,
         organizationId,

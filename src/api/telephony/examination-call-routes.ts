@@ -16,7 +16,7 @@ import { finding } from './examination-routes.ts';
 const OF_ORGANIZATION = { attemptsMax: 10, windowMs: 600_000 };
 const NUMBER_CHARACTERS_MAX = 255;
 
-export interface ExaminationCallDeps {
+export interface ExaminationRouteDeps {
   examinations: Pick<ExaminationCalls, 'start' | 'report' | 'hangUp' | 'capture'>;
 }
 
@@ -38,15 +38,15 @@ const report = z
   })
   .meta({ id: 'ExaminationCall' });
 
-type Report = NonNullable<ReturnType<ExaminationCallDeps['examinations']['report']>>;
+type Report = NonNullable<ReturnType<ExaminationRouteDeps['examinations']['report']>>;
 
-export function examinationCallRoutes(api: Api, deps: ApiDeps & ExaminationCallDeps): void {
+export function examinationCallRoutes(api: Api, deps: ApiDeps & ExaminationRouteDeps): void {
   startRoute(api, deps);
   reportRoutes(api, deps);
   captureRoute(api, deps);
 }
 
-function startRoute(api: Api, { examinations, clock }: ApiDeps & ExaminationCallDeps): void {
+function startRoute(api: Api, { examinations, clock }: ApiDeps & ExaminationRouteDeps): void {
   const limiter = new FailureLimiter(clock, OF_ORGANIZATION);
   api.post(
     PATH,
@@ -90,7 +90,7 @@ function startRoute(api: Api, { examinations, clock }: ApiDeps & ExaminationCall
   );
 }
 
-function reportRoutes(api: Api, { examinations }: ExaminationCallDeps): void {
+function reportRoutes(api: Api, { examinations }: ExaminationRouteDeps): void {
   const response = { 200: report, ...faults('EXAMINATION_CALL_NOT_FOUND') };
   api.get(
     `${PATH}/:call_id`,
@@ -128,7 +128,7 @@ function reportRoutes(api: Api, { examinations }: ExaminationCallDeps): void {
   );
 }
 
-function captureRoute(api: Api, { examinations }: ExaminationCallDeps): void {
+function captureRoute(api: Api, { examinations }: ExaminationRouteDeps): void {
   api.get(
     `${PATH}/:call_id/capture`,
     {

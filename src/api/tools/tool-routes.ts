@@ -68,7 +68,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      return toolOnWire(await toolOf(deps, organizationId, request.params.tool_uuid));
+      return toolOnWire(await requireTool(deps, organizationId, request.params.tool_uuid));
     },
   );
 }
@@ -111,7 +111,7 @@ function updateRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const tool = await requireTool(deps, organizationId, request.params.tool_uuid);
       const patch = patchOf(request.body, tool);
       return toolOnWire(found(await deps.store.tools.update(organizationId, tool.uuid, patch)));
     },
@@ -158,7 +158,7 @@ function archiveRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const tool = await requireTool(deps, organizationId, request.params.tool_uuid);
       if (tool.status !== 'archived') return toolOnWire(tool);
       const taken = await tools.update(organizationId, tool.uuid, { status: 'active' });
       return toolOnWire(found(taken));
@@ -184,14 +184,18 @@ function mcpRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { category } = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const { category } = await requireTool(deps, organizationId, request.params.tool_uuid);
       throw new GatewayError(category === 'mcp' ? 'TOOL_MCP_UNAVAILABLE' : 'TOOL_NOT_MCP');
     },
   );
 }
 
 /** Throws TOOL_NOT_FOUND, for a foreign one too. */
-export async function toolOf(deps: ApiDeps, organizationId: string, uuid: string): Promise<Tool> {
+export async function requireTool(
+  deps: ApiDeps,
+  organizationId: string,
+  uuid: string,
+): Promise<Tool> {
   return found(await deps.store.tools.get(organizationId, uuid));
 }
 

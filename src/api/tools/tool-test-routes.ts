@@ -12,7 +12,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { toolOf } from './tool-routes.ts';
+import { requireTool } from './tool-routes.ts';
 import { type ToolTestOut, toolTest, toolTestOut } from './tool-schema.ts';
 
 const MASK = '***';
@@ -41,7 +41,7 @@ export function toolTestRoute(api: Api, deps: ToolTrialDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const tool = await toolOf(deps, organizationId, request.params.tool_uuid);
+      const tool = await requireTool(deps, organizationId, request.params.tool_uuid);
       const open = openTool(tool);
       const trial = typeof open === 'string' ? undefined : open.trial;
       if (trial === undefined) throw new GatewayError('TOOL_NOT_TESTABLE', { type: tool.category });

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { requireValid, warningsOf } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
-import { faults, workflowProblem } from '../http/error-schema.ts';
+import { faults, workflowProblemSchema } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
 import { shownVersion, versionOnWire, workflowOf } from './workflow-mapping.ts';
@@ -69,7 +69,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
             is_valid: z.literal(true),
             errors: z.array(z.never()),
             /** What keeps it from working on this gateway as it is set up. */
-            warnings: z.array(workflowProblem),
+            warnings: z.array(workflowProblemSchema),
           }),
           ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'),
         },

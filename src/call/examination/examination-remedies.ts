@@ -29,7 +29,7 @@ export function failed(error: unknown, advice = SEE_CAPTURE) {
   return fail(`${words}.`, advice);
 }
 
-export interface EndedCall {
+export interface ExaminedEnd {
   publicUrl: string;
   /** Webhooks that were refused. */
   refused: number;
@@ -40,7 +40,7 @@ export interface EndedCall {
 
 /** Notes what never came of a call that was dialled. The first step that is missing has the remedy; what follows from
  *  it is not named. */
-export function noteMissing(steps: ExaminationSteps, call: EndedCall): void {
+export function noteMissing(steps: ExaminationSteps, call: ExaminedEnd): void {
   if (call.refused > 0) {
     const message = `${call.refused} were refused: their signature is wrong.`;
     steps.note('webhooks', fail(message, WRONG_SIGNATURE));

@@ -30,9 +30,9 @@ import { limitDuration } from './call-duration.ts';
 import { CallSuspension } from './call-suspension.ts';
 import { CallTransfer } from './call-transfer.ts';
 import { closeSession } from './close-session.ts';
+import { CurrentServices } from './current-services.ts';
 import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
-import { NodeServices } from './node-services.ts';
 import { openAudio } from './session-audio.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
@@ -67,7 +67,7 @@ export class CallSession {
   readonly #idle: IdleTimer;
   readonly #timers: CallTimers;
   readonly #dialogue: DialogueRunner;
-  readonly #services: NodeServices;
+  readonly #services: CurrentServices;
   readonly #wait: WaitLines;
   readonly #suspension: CallSuspension;
   readonly #gone = new AbortController();
@@ -93,7 +93,7 @@ export class CallSession {
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
-    this.#services = new NodeServices(plan.speech, {
+    this.#services = new CurrentServices(plan.speech, {
       ...{ record: this.#record, audio: () => this.#audio },
       onChanged: (speech) => this.#wait.use(speech),
     });

@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { Side, WireCapture } from './wire-capture.ts';
+import type { WireCapture, WireSide } from './wire-capture.ts';
 
 const ANSWER_MS_MAX = 30_000;
 /** Milliseconds; the names of Node.js and ws. */
@@ -104,7 +104,7 @@ function relayRequest(of: Session, request: IncomingMessage, response: ServerRes
   request.pipe(outer);
 }
 
-function noteBody({ capture, session }: Session, from: Side, body: IncomingMessage): void {
+function noteBody({ capture, session }: Session, from: WireSide, body: IncomingMessage): void {
   const type = body.headers['content-type'] ?? '';
   const isText = /json|text\/|event-stream|xml/.test(type);
   const decoder = new StringDecoder('utf8');
@@ -180,7 +180,12 @@ function relaySocket(
   });
 }
 
-function note({ capture, session }: Session, from: Side, data: Buffer, isBinary: boolean): void {
+function note(
+  { capture, session }: Session,
+  from: WireSide,
+  data: Buffer,
+  isBinary: boolean,
+): void {
   if (isBinary) capture.binary(session, from, data.length);
   else capture.text(session, from, data.toString());
 }

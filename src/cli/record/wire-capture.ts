@@ -24,7 +24,7 @@ const PARAMETER = /([?&])([^=&?\s"'<>]{1,100})=([^&#\s"'<>]+)/g;
 const LEFT_OUT =
   /^(host|connection|upgrade|sec-websocket-(key|version|extensions|accept)|content-length|transfer-encoding|accept-encoding|date|server|via|alt-svc|strict-transport-security|cf-.*|x-request-id|request-id|nel|report-to|.*organization.*|.*project.*)$/i;
 
-export type Side = 'client' | 'service';
+export type WireSide = 'client' | 'service';
 
 export class WireCapture {
   /** Lines that were written. */
@@ -56,7 +56,7 @@ export class WireCapture {
     this.#line(session, 'service', { status: of.status, headers: this.#headers(of.headers) });
   }
 
-  text(session: number, from: Side, text: string): void {
+  text(session: number, from: WireSide, text: string): void {
     const json = parseJson(text);
     if (isObject(json) || Array.isArray(json)) {
       this.#line(session, from, { json: this.#value(json, 0) });
@@ -65,15 +65,15 @@ export class WireCapture {
     }
   }
 
-  binary(session: number, from: Side, bytes: number): void {
+  binary(session: number, from: WireSide, bytes: number): void {
     this.#line(session, from, { binaryBytes: bytes });
   }
 
-  closed(session: number, from: Side, of: { code?: number; reason: string }): void {
+  closed(session: number, from: WireSide, of: { code?: number; reason: string }): void {
     this.#line(session, from, { closed: of.code ?? null, reason: this.#text(of.reason) });
   }
 
-  #line(session: number, from: Side, what: object): void {
+  #line(session: number, from: WireSide, what: object): void {
     if (this.lines >= LINES_MAX) return;
     this.lines += 1;
     const atMs = Math.round(this.#clock.monotonicMs() - this.#startMs);

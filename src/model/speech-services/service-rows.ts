@@ -79,20 +79,20 @@ export function withOneKey(
 const ADDRESS_NAME = /(^|_)(url|uri|endpoint|host)$/;
 
 /** A service and its job. */
-export interface Account {
+export interface ServiceOfJob {
   job: SpeechJob;
   service: ConfiguredService;
 }
 
 /** Whether both are of one provider at the same addresses. A key is for one account: it must not reach another
  *  address because somebody who does not know it changed the address. */
-export function isSameAccount(one: Account, other: Account): boolean {
+export function isSameAccount(one: ServiceOfJob, other: ServiceOfJob): boolean {
   if (one.service.provider !== other.service.provider) return false;
   const [first, second] = [addressesOf(one), addressesOf(other)];
   return [...first, ...second].every(([name]) => first.get(name) === second.get(name));
 }
 
-function addressesOf({ job, service }: Account): Map<string, unknown> {
+function addressesOf({ job, service }: ServiceOfJob): Map<string, unknown> {
   const all = { ...defaultsOf(job, service.provider), ...withoutNulls(service) };
   return new Map(Object.entries(all).filter(([name]) => ADDRESS_NAME.test(name)));
 }

@@ -14,10 +14,10 @@ import { llmServices } from './schemas/llm.ts';
 import { sttServices } from './schemas/stt.ts';
 import { ttsServices } from './schemas/tts.ts';
 import {
-  type Account,
   checkedService,
   isSameAccount,
   isServiceSecret,
+  type ServiceOfJob,
   type ServiceRows,
   type SpeechJob,
   withOneKey,
@@ -132,7 +132,7 @@ function mergedSection(
   return parsed.data ?? base;
 }
 
-function withSecretsOf(known: readonly Account[], account: Account): ConfiguredSection {
+function withSecretsOf(known: readonly ServiceOfJob[], account: ServiceOfJob): ConfiguredSection {
   const same = known.find((each) => isSameAccount(each, account));
   if (same === undefined) return account.service;
   const secrets = Object.entries(same.service).filter(([name]) => isServiceSecret(name));

@@ -132,4 +132,4 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
 };
 
 /** Services on this machine: nothing to check. */
-export const EMBEDDED: ReadonlySet<string> = new Set(['scripted', 'pocketsphinx', 'flite']);
+export const LOCAL_SERVICES: ReadonlySet<string> = new Set(['scripted', 'pocketsphinx', 'flite']);

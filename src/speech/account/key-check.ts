@@ -10,7 +10,7 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { ServiceHttp } from '../service/service-http.ts';
-import { EMBEDDED, type KeyCheck, keyChecks } from './key-check-table.ts';
+import { type KeyCheck, keyChecks, LOCAL_SERVICES } from './key-check-table.ts';
 import { voiceListOf } from './voice-list-table.ts';
 import { unknownVoice } from './voice-lists.ts';
 
@@ -28,7 +28,7 @@ export interface ServiceVerdict {
   durationMs: number;
 }
 
-export interface CheckMeans {
+export interface KeyCheckMeans {
   clock: Clock;
   egress: Egress;
 }
@@ -45,7 +45,7 @@ const VOICE_REQUESTS_MAX = 2;
 /** One verdict for each service, in their order: the worst of its keys. Never rejects but with the signal's reason. */
 export async function checkServices(
   services: readonly ServiceToCheck[],
-  means: CheckMeans,
+  means: KeyCheckMeans,
   signal: AbortSignal,
 ): Promise<ServiceVerdict[]> {
   const allowance = { left: REQUESTS_MAX };
@@ -58,7 +58,7 @@ export async function checkServices(
   }
 }
 
-interface Means extends CheckMeans {
+interface Means extends KeyCheckMeans {
   /** Ends the requests. */
   signal: AbortSignal;
   /** The client no longer waits for the results. */
@@ -80,7 +80,7 @@ const OK: Verdict = { verdict: 'ok', message: '' };
 
 async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promise<Verdict> {
   const { provider } = service;
-  if (EMBEDDED.has(provider)) return OK;
+  if (LOCAL_SERVICES.has(provider)) return OK;
   const secrets = secretsOf(service);
   const http = new ServiceHttp({ job, service: provider, secrets, means, isCounted: false });
   try {

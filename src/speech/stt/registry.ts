@@ -2,7 +2,7 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
-import type { SttSettings, sttServices } from '../../model/speech-services/schemas/stt.ts';
+import type { SttProviderSettings, sttServices } from '../../model/speech-services/schemas/stt.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAssemblyAi } from './assemblyai/assemblyai.ts';
@@ -39,7 +39,7 @@ const open = { pocketsphinx: openPocketSphinx };
 
 /** A recogniser that is a service, with the settings of its row. Never throws: failures come with its use. */
 export function createSttService<P extends SttProvider>(
-  settings: SttSettings<P> & { provider: P },
+  settings: SttProviderSettings<P> & { provider: P },
   means: ServiceMeans,
 ): SpeechToText {
   return create[settings.provider](settings, means);
@@ -48,7 +48,7 @@ export function createSttService<P extends SttProvider>(
 export type SttProvider = Exclude<keyof typeof sttServices, 'pocketsphinx'>;
 
 const create: {
-  [P in SttProvider]: (settings: SttSettings<P>, means: ServiceMeans) => SpeechToText;
+  [P in SttProvider]: (settings: SttProviderSettings<P>, means: ServiceMeans) => SpeechToText;
 } = {
   assemblyai: createAssemblyAi,
   azure_speech: createAzureStt,

@@ -2,7 +2,7 @@
 // elsewhere.
 
 import type { Log } from '../../log.ts';
-import type { TtsSettings, ttsServices } from '../../model/speech-services/schemas/tts.ts';
+import type { TtsProviderSettings, ttsServices } from '../../model/speech-services/schemas/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAzureTts } from './azure/azure.ts';
@@ -39,7 +39,7 @@ const open = { flite: createFlite };
 
 /** A synthesiser that is a service, with the settings of its row. Never throws: failures come with its use. */
 export function createTtsService<P extends TtsProvider>(
-  settings: TtsSettings<P> & { provider: P },
+  settings: TtsProviderSettings<P> & { provider: P },
   means: ServiceMeans,
 ): TextToSpeech {
   return create[settings.provider](settings, means);
@@ -48,7 +48,7 @@ export function createTtsService<P extends TtsProvider>(
 export type TtsProvider = Exclude<keyof typeof ttsServices, 'flite'>;
 
 const create: {
-  [P in TtsProvider]: (settings: TtsSettings<P>, means: ServiceMeans) => TextToSpeech;
+  [P in TtsProvider]: (settings: TtsProviderSettings<P>, means: ServiceMeans) => TextToSpeech;
 } = {
   azure_speech: createAzureTts,
   camb: createRequestTtsPreset,

@@ -6,8 +6,8 @@ import { withContext } from '../db/with-context.ts';
 import { queueOf } from './campaign-queue.ts';
 import { createRedialCampaign } from './campaign-redial.ts';
 import {
-  createCampaign,
   getCampaign,
+  insertCampaign,
   listCampaigns,
   markCampaignCancelled,
   markCampaignDeleted,
@@ -22,7 +22,7 @@ export type CampaignStore = ReturnType<typeof campaignStore>;
 
 export function campaignStore(context: StoreContext) {
   return withContext(context, {
-    create: createCampaign,
+    create: insertCampaign,
     get: getCampaign,
     list: listCampaigns,
     update: updateCampaign,

@@ -33,7 +33,7 @@ const LOG_ENTRIES_MAX = 200;
 const LIVING: readonly CampaignState[] = ['created', 'syncing', 'running', 'paused'];
 
 /** In state `created`, without contacts. */
-export async function createCampaign(
+export async function insertCampaign(
   context: StoreContext,
   organizationId: string,
   input: NewCampaign,

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import { isOwned, matches, namesRows } from './run-conditions.ts';
+import { isOwned, matchesFilter, namesRows } from './run-conditions.ts';
 import { spansOfRuns } from './run-counts.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
@@ -165,7 +165,7 @@ export class ReportRepository {
   #finished(scope: RunScope, filter: RunFilter, after: Cursor | undefined) {
     const finished = this.#context.db
       .selectFrom('runs')
-      .where((of) => matches(of, scope, { ...filter, completed: true }))
+      .where((of) => matchesFilter(of, scope, { ...filter, completed: true }))
       .where('duration_s', 'is not', null)
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc');
@@ -214,7 +214,7 @@ export class ReportRepository {
   #within(scope: RunScope, filter: RunFilter, { from, to }: Span) {
     return this.#context.db
       .selectFrom('runs')
-      .where((of) => matches(of, scope, filter))
+      .where((of) => matchesFilter(of, scope, filter))
       .where('created_at', '>=', from)
       .where('created_at', '<', to);
   }

@@ -37,7 +37,7 @@ type Of = ExpressionBuilder<Tables, 'runs'>;
 type Condition = ExpressionWrapper<Tables, 'runs', SqlBool>;
 
 /** The organization of an agent or campaign is for `isOwned` to check. */
-export function matches(of: Of, scope: RunScope, filter: RunFilter): Condition {
+export function matchesFilter(of: Of, scope: RunScope, filter: RunFilter): Condition {
   const { organizationId, workflowId, campaignId } = scope;
   const isWide = workflowId === undefined && campaignId === undefined;
   const conditions = isWide ? [of('organization_id', '=', organizationId)] : [];

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import { isOwned, matches, namesRows } from './run-conditions.ts';
+import { isOwned, matchesFilter, namesRows } from './run-conditions.ts';
 import { countRuns, spansOfRuns, startOfPage } from './run-counts.ts';
 import type { RunFilter, RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
@@ -88,7 +88,9 @@ async function idsOf(
 ): Promise<string[]> {
   const { sortBy, descending, limit, offset, isWhole } = page;
   const order = descending ? 'desc' : 'asc';
-  const matching = context.db.selectFrom('runs').where((of) => matches(of, scope, page.filter));
+  const matching = context.db
+    .selectFrom('runs')
+    .where((of) => matchesFilter(of, scope, page.filter));
   if (sortBy === 'duration') {
     const sorted = matching
       .orderBy('duration_s', (by) => by[order]().nullsLast())
@@ -115,7 +117,7 @@ async function countMatching(
 ): Promise<number> {
   const { count } = await db
     .selectFrom('runs')
-    .where((of) => matches(of, scope, filter))
+    .where((of) => matchesFilter(of, scope, filter))
     .select((run) => run.fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
@@ -234,7 +236,7 @@ function within(
 ) {
   return db
     .selectFrom('runs')
-    .where((of) => matches(of, scope, filter))
+    .where((of) => matchesFilter(of, scope, filter))
     .where('created_at', '>=', from)
     .where('created_at', '<', to);
 }

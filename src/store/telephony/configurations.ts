@@ -73,7 +73,7 @@ export async function listOfAccount(
 }
 
 /** Throws CONFIGURATION_NAME_TAKEN. */
-export async function createConfiguration(
+export async function insertConfiguration(
   context: StoreContext,
   organizationId: string,
   input: {

@@ -3,10 +3,10 @@
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import {
-  createConfiguration,
   deactivateConfiguration,
   deleteConfiguration,
   getConfiguration,
+  insertConfiguration,
   listConfigurations,
   listOfAccount,
   reactivateConfiguration,
@@ -32,7 +32,7 @@ export function telephonyStore(context: StoreContext) {
     listConfigurations,
     getConfiguration,
     listOfAccount,
-    createConfiguration,
+    createConfiguration: insertConfiguration,
     updateConfiguration,
     deactivate: deactivateConfiguration,
     reactivate: reactivateConfiguration,

@@ -4,7 +4,7 @@ import type { WorkflowStatus } from '../../model/workflow.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import {
-  callSeconds,
+  callSecondsMax,
   createDraft,
   getByStatus,
   getInService,
@@ -51,7 +51,7 @@ export function workflowStore(context: StoreContext) {
     versions: listVersions,
     inService: getInService,
     version: getVersion,
-    callSeconds,
+    callSeconds: callSecondsMax,
     takenTriggers,
     addDisposition,
   });

@@ -136,7 +136,7 @@ export async function getVersion(
 }
 
 /** The longest call of a version, in seconds: what a dial needs of it, without its graph. */
-export async function callSeconds({ db }: StoreContext, id: string): Promise<number> {
+export async function callSecondsMax({ db }: StoreContext, id: string): Promise<number> {
   const { max_call_duration: setting } = workflowConfigurations.shape;
   if (!isRowId(id)) return setting.parse(undefined);
   const row = await db

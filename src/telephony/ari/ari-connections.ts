@@ -15,7 +15,7 @@ import { AriConnection } from './connection/connection.ts';
 import { withoutFaultsOfAddress } from './connection/connection-fault.ts';
 import type { AriReach } from './connection/control.ts';
 import { EventSocket } from './connection/event-socket.ts';
-import type { KnownClients } from './connection/known-clients.ts';
+import type { KnownPbxAddresses } from './connection/known-pbx-addresses.ts';
 import type {
   OutboundWebsocket,
   OutboundWebsocketServer,
@@ -37,7 +37,7 @@ import type { OpenLeg } from './rest/peer.ts';
 const FREE_MS_MAX = 5_000;
 
 export interface AriConnectionsDeps {
-  clients: KnownClients;
+  clients: KnownPbxAddresses;
   openLeg: OpenLeg;
   outboundWebsockets: OutboundWebsocketServer;
   testCalls: TestCalls;

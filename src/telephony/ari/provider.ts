@@ -9,7 +9,7 @@ import type { PbxProvider, ProviderCapabilities } from '../provider/provider.ts'
 import { createRest, type Rest } from '../provider/rest-client.ts';
 import { AriConnections } from './ari-connections.ts';
 import { createAriControl } from './connection/control.ts';
-import { KnownClients } from './connection/known-clients.ts';
+import { KnownPbxAddresses } from './connection/known-pbx-addresses.ts';
 import { OutboundWebsocketServer } from './connection/outbound-websocket.ts';
 import { RefusedConnections } from './connection/refused-connections.ts';
 import { TestCalls } from './connection/test-calls.ts';
@@ -51,7 +51,7 @@ const CAPABILITIES: ProviderCapabilities = {
 export function createAriProvider(options: AriProviderOptions): PbxProvider {
   const { clock, random, packets, egress = createEgress() } = options;
   const incomingSockets = new IncomingSockets();
-  const clients = new KnownClients();
+  const clients = new KnownPbxAddresses();
   const transports = {
     ...websocketTransports(incomingSockets, egress),
     ...(packets === undefined ? {} : packetTransports(packets, { clock, egress })),
@@ -108,7 +108,7 @@ async function examineOverOwn(
 function socketIntake(parts: {
   incomingSockets: IncomingSockets;
   outboundWebsockets: OutboundWebsocketServer;
-  clients: KnownClients;
+  clients: KnownPbxAddresses;
 }): Pick<Pbx, 'takeUpgrade' | 'takeSocket' | 'isKnownClient'> {
   const { incomingSockets, outboundWebsockets, clients } = parts;
   return {

@@ -6,13 +6,13 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallsToJoin, DialRequest, DialResult, TransferTarget } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
-import { conferenceUrl, isDialable, transferUrl } from './documents.ts';
+import { conferenceUrl, isDialableByXml, transferUrl } from './documents.ts';
 
 /** One number is dialled, so there is one id; some answers have a list nevertheless. */
 const requestId = z.union([z.string().min(1), z.tuple([z.string().min(1)], z.string())]);
 const placed = z.object({ request_uuid: requestId });
 
-export interface CallLimits {
+export interface DialLimits {
   ringS: number;
   callS: number;
 }
@@ -20,7 +20,7 @@ export interface CallLimits {
 /** A dial's body. `more`: fields of one provider. */
 export function dialBody(
   request: DialRequest,
-  { ringS, callS }: CallLimits,
+  { ringS, callS }: DialLimits,
   more: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return {
@@ -95,7 +95,7 @@ export async function redirectCall(
 ): Promise<void> {
   const { provider } = client;
   const to = target.to.replace(/^\+/, '');
-  if (!isDialable(to)) {
+  if (!isDialableByXml(to)) {
     const reason = 'neither a number with its country code nor a SIP address';
     throw new GatewayError('PROVIDER_DESTINATION', { provider, reason });
   }

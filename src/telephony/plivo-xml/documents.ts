@@ -11,7 +11,7 @@ import { escapeXml } from '../provider/xml.ts';
 const DIALABLE = /^(\d{5,15}|sips?:[^\s<>"]{1,200})$/i;
 
 /** Whether a document can dial it: digits with the country code, or a SIP URI. */
-export function isDialable(to: string): boolean {
+export function isDialableByXml(to: string): boolean {
   return DIALABLE.test(to);
 }
 

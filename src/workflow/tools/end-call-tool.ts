@@ -3,7 +3,13 @@
 import { z } from 'zod';
 import { soleFunction } from './function-name.ts';
 import { checkedArguments, type ToolValues } from './parameters.ts';
-import { messageFields, messageOf, orElse, type ToolParameter, textOrNull } from './tool-fields.ts';
+import {
+  messageFields,
+  orElse,
+  type ToolParameter,
+  textOrNull,
+  toolMessageOf,
+} from './tool-fields.ts';
 import { defineTool } from './tool-type.ts';
 
 const REASON_DESCRIPTION = 'Why the call ends, in a few words.';
@@ -23,7 +29,7 @@ export const endCallTool = defineTool({
   open: (settings, tool) => ({
     functions: soleFunction(tool, parametersOf(settings)),
     leavesConversation: true,
-    message: messageOf(settings),
+    message: toolMessageOf(settings),
     call: (_key, given) => ({ what: 'end', disposition: reasonGiven(settings, given) }),
   }),
 });

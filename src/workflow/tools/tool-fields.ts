@@ -41,7 +41,7 @@ export const messageFields = {
 };
 
 /** Source: contract §8.7. */
-export function messageOf(fields: z.output<z.ZodObject<typeof messageFields>>): ToolMessage {
+export function toolMessageOf(fields: z.output<z.ZodObject<typeof messageFields>>): ToolMessage {
   const { messageType, customMessage, audioRecordingId } = fields;
   if (messageType === 'none') return { text: '', recordingId: null };
   return {

@@ -3,12 +3,11 @@
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
-import { lookUp, render } from '../variables/template.ts';
+import { render, valueAtPath } from '../variables/template.ts';
 import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
 import {
   messageFields,
-  messageOf,
   messageOrNull,
   orElse,
   presetParameters,
@@ -16,6 +15,7 @@ import {
   requestHeaders,
   requestUrl,
   type ToolParameter,
+  toolMessageOf,
   toolParameters,
 } from './tool-fields.ts';
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
@@ -116,7 +116,7 @@ export const transferCallTool = defineTool({
   open: (settings, tool) => ({
     functions: soleFunction(tool, parametersOf(settings)),
     leavesConversation: true,
-    message: messageOf(settings),
+    message: toolMessageOf(settings),
     call: (_key, given) => ({
       what: 'transfer',
       arguments: checkedArguments(parametersOf(settings), given),
@@ -149,7 +149,7 @@ function knownDestination(
   const rendered = (template: string): string => render(template, values, { now }).trim();
   if (source !== 'context_mapping' || mapping === null) return rendered(destination);
   for (const { context_path: path, routes } of mapping.rules) {
-    const value = normal(lookUp(values, path));
+    const value = normal(valueAtPath(values, path));
     const route = routes.find((each) => value !== '' && normal(each.context_value) === value);
     if (route !== undefined) return rendered(route.destination);
   }

@@ -39,7 +39,7 @@ export function render(
   let rendered = '';
   let from = 0;
   for (const { start, end, path, fallback } of found) {
-    const value = isBuiltIn(path) ? builtInValue(path, now, zone) : lookUp(context, path);
+    const value = isBuiltIn(path) ? builtInValue(path, now, zone) : valueAtPath(context, path);
     rendered += text.slice(from, start) + encode(written(value) || (fallback ?? ''));
     from = end;
     if (rendered.length > RENDERED_CHARACTERS_MAX) break;
@@ -148,7 +148,7 @@ function titleCased(path: string): string {
 }
 
 /** The value at a dotted path through objects, own keys only; undefined if there is none. */
-export function lookUp(context: Record<string, unknown>, path: string): unknown {
+export function valueAtPath(context: Record<string, unknown>, path: string): unknown {
   if (Object.hasOwn(context, path)) return context[path];
   const names = path.split('.');
   if (names[0] === 'initial_context' && !Object.hasOwn(context, 'initial_context')) names.shift();

@@ -19,4 +19,4 @@ export const sttServices = {
 
 type Services = typeof sttServices;
 /** The settings of one recogniser by its provider. */
-export type SttSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;
+export type SttProviderSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;

@@ -20,4 +20,4 @@ export const ttsServices = {
 
 type Services = typeof ttsServices;
 /** The settings of one synthesiser by its provider. */
-export type TtsSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;
+export type TtsProviderSettings<P extends keyof Services = keyof Services> = z.output<Services[P]>;

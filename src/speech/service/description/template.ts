@@ -48,7 +48,7 @@ export function secretsOf({ key, secret }: DescriptionValues): string[] {
 }
 
 /** A message as it is sent: JSON of an object, or the text itself. */
-export function messageOf(template: MessageTemplate, values: DescriptionValues): string {
+export function messageText(template: MessageTemplate, values: DescriptionValues): string {
   const value = filled(template, values);
   return typeof value === 'string' ? value : JSON.stringify(value ?? {});
 }
@@ -119,7 +119,7 @@ export function numberAt(value: unknown, path: string | undefined): number | und
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-export function matches(message: unknown, conditions: readonly Condition[]): boolean {
+export function meetsConditions(message: unknown, conditions: readonly Condition[]): boolean {
   return conditions.every((each) => {
     const value = valueAt(message, each.path);
     const exists = value !== undefined && value !== null;
@@ -140,7 +140,7 @@ export function errorIn(
   message: unknown,
   errors: readonly ReportedError[],
 ): DescribedFault | undefined {
-  const error = errors.find(({ when }) => matches(message, when));
+  const error = errors.find(({ when }) => meetsConditions(message, when));
   if (error === undefined) return undefined;
   const code = textAt(message, error.code);
   const { kinds = {} } = error;

@@ -12,8 +12,8 @@ import {
   errorIn,
   filled,
   headersOf,
-  matches,
-  messageOf,
+  meetsConditions,
+  messageText,
 } from '../../service/description/template.ts';
 import type { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -98,7 +98,7 @@ export class DescribedRecognizer implements Recognizer {
       ...locatorOf(options),
       headers: headersOf(description.headers, values),
       secrets,
-      opening: wire?.opening() ?? description.open.map((each) => messageOf(each, values)),
+      opening: wire?.opening() ?? description.open.map((each) => messageText(each, values)),
       ...(wire !== undefined && { read: (text: string) => wire.read(text) }),
       format: audio.format,
       packetMs: audio.packet_ms,
@@ -108,9 +108,11 @@ export class DescribedRecognizer implements Recognizer {
         if (message === undefined) return bytes;
         return JSON.stringify(filled(message, { ...values, audio: base64(bytes) }));
       },
-      ...(ready !== undefined && { isReadyMessage: (text) => matches(parseJson(text), ready) }),
+      ...(ready !== undefined && {
+        isReadyMessage: (text) => meetsConditions(parseJson(text), ready),
+      }),
       ...(keepalive !== undefined && {
-        keepalive: { afterMs: keepalive.after_ms, message: messageOf(keepalive.message, values) },
+        keepalive: { afterMs: keepalive.after_ms, message: messageText(keepalive.message, values) },
       }),
       kindOfClose: (code) => (Object.hasOwn(closes, code) ? closes[code] : undefined),
       onMessage: (received) => this.#message(received),
@@ -156,7 +158,7 @@ export class DescribedRecognizer implements Recognizer {
     this.#stop();
     const { description, values } = this.#options;
     const { close } = description;
-    this.#socket.close(close === undefined ? undefined : messageOf(close, values));
+    this.#socket.close(close === undefined ? undefined : messageText(close, values));
   }
 
   /** Texts are pieces with their own spaces, also within words. */
@@ -176,7 +178,7 @@ export class DescribedRecognizer implements Recognizer {
     if (finalize === undefined || this.#socket.hasEnded) return;
     this.#socket.flush();
     const given = audio.message === undefined ? values : { ...values, audio: '' };
-    this.#socket.sendText(messageOf(finalize.message, given));
+    this.#socket.sendText(messageText(finalize.message, given));
   }
 
   #message(message: Record<string, unknown>): void {

@@ -2,7 +2,7 @@
 // `finalize`. Pure; never throws.
 
 import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
-import { matches, numberAt, textAt, valueAt } from '../../service/description/template.ts';
+import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Of one message: ten minutes of speech. */
@@ -28,12 +28,12 @@ type Tokens = NonNullable<RecognizerDescription['tokens']>;
 
 export function resultsIn(message: unknown, of: RecognizerDescription): DescribedResults {
   const answer = of.finalize?.answer;
-  const isAnswer = answer !== undefined && matches(message, answer);
+  const isAnswer = answer !== undefined && meetsConditions(message, answer);
   const { tokens } = of;
   if (tokens !== undefined && Array.isArray(valueAt(message, tokens.list))) {
     return ofTokens(valueAt(message, tokens.list) as unknown[], tokens, isAnswer);
   }
-  const reading = of.results.find(({ when }) => matches(message, when));
+  const reading = of.results.find(({ when }) => meetsConditions(message, when));
   if (reading === undefined) return { isAnswer };
   const words = wordsOf(message, reading, of.is_delta);
   return reading.is === 'final' ? { final: words, isAnswer } : { partial: words, isAnswer };
@@ -55,7 +55,7 @@ function timesIn(message: unknown, of: NonNullable<Reading['words']>): Recognize
   const list = valueAt(message, of.list);
   const words: RecognizedWord[] = [];
   for (const item of Array.isArray(list) ? list.slice(0, WORDS_MAX) : []) {
-    if (of.when !== undefined && !matches(item, of.when)) continue;
+    if (of.when !== undefined && !meetsConditions(item, of.when)) continue;
     const word = textAt(item, of.word)?.trim();
     const start = numberAt(item, of.start);
     const length = numberAt(item, of.length);

@@ -6,7 +6,7 @@ import type {
   RecognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 import { parseJson } from '../../../std/json.ts';
-import { addressOf, headersOf, messageOf, textAt } from '../../service/description/template.ts';
+import { addressOf, headersOf, messageText, textAt } from '../../service/description/template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceHttp } from '../../service/service-http.ts';
 import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
@@ -37,7 +37,7 @@ export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
           ...{ 'content-type': 'application/json', accept: 'application/json' },
           ...headersOf(description.headers, values),
         },
-        body: messageOf(session.body, values),
+        body: messageText(session.body, values),
         ...{ signal, answerMsMax: ANSWER_MS_MAX },
       });
       const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));

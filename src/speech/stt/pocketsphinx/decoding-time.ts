@@ -2,6 +2,7 @@
 // decodings before. The library decodes an utterance in one call, which nothing can break off.
 
 import type { Clock } from '../../../std/clock.ts';
+import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 import type { Grammar } from './jsgf.ts';
 
@@ -13,7 +14,7 @@ const AUDIO_S_MAX = 20;
 const AUDIO_S_MIN = 3;
 /** Milliseconds for a second of audio before anything was decoded, three times that of a usual machine. */
 const SPEED_FIRST = 160;
-/** Weight of the newest decoding. One that the machine has held up is forgotten after a few others. */
+/** Weight of the newest decoding. One that the machine has held up has no effect after a few others. */
 const NEWEST = 0.3;
 /** Shorter decodings are no measure. */
 const MEASURED_S_MIN = 0.3;
@@ -27,8 +28,6 @@ export interface DecodingTime {
   /** A decoding took so long. */
   took(ms: number, samples: number): void;
 }
-
-export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
 /** Decodes the last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the
  *  answer, which the agent asks about. Digits and letters without their first are another number or name: the caller is

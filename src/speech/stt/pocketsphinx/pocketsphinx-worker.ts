@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { systemClock } from '../../../std/clock.ts';
+import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
-import { createDecodingTime, type DecodingTime, decodeInTime, NO_WORDS } from './decoding-time.ts';
+import { createDecodingTime, type DecodingTime, decodeInTime } from './decoding-time.ts';
 import { buildGrammar, type Grammar } from './jsgf.ts';
 import {
   createPartialDecoders,

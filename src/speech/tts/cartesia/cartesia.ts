@@ -1,7 +1,7 @@
 // Cartesia text to speech over its websocket, µ-law at 8 kHz. A connection serves utterances of any voice, each in a
 // context. Source: Cartesia API reference, version 2026-03-01.
 
-import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
+import type { TtsProviderSettings } from '../../../model/speech-services/schemas/tts.ts';
 import { isObject } from '../../../std/json.ts';
 import { faultKindOfStatus } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -15,7 +15,7 @@ import {
 import { VoicePools } from '../streaming/voice-pools.ts';
 import type { TextToSpeech, WordTiming } from '../tts.ts';
 
-type Settings = TtsSettings<'cartesia'>;
+type Settings = TtsProviderSettings<'cartesia'>;
 type Message = Record<string, unknown>;
 
 const service = 'cartesia';

@@ -1,7 +1,7 @@
 // Deepgram Aura text to speech over its websocket, µ-law at 8 kHz. A connection has one voice and one utterance at a
 // time. Source: Deepgram API reference, v1/speak (November 2026).
 
-import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
+import type { TtsProviderSettings } from '../../../model/speech-services/schemas/tts.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';
 import type { TextToSpeech } from '../tts.ts';
@@ -19,7 +19,7 @@ const vendor = {
 
 /** One for each account and settings; its calls share connections. */
 export function createDeepgramVoice(
-  settings: TtsSettings<'deepgram'>,
+  settings: TtsProviderSettings<'deepgram'>,
   means: ServiceMeans,
 ): TextToSpeech {
   const { api_key: apiKey, voice: own, speed } = settings;

@@ -11,8 +11,8 @@ import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import {
   errorIn,
-  matches,
-  messageOf,
+  meetsConditions,
+  messageText,
   textAt,
   valueAt,
 } from '../../service/description/template.ts';
@@ -103,7 +103,7 @@ export class DescribedConnection implements PooledConnection {
     this.#active = undefined;
     const { description, values } = this.#options;
     const { close } = description;
-    this.#socket.close(close === undefined ? undefined : messageOf(close, values));
+    this.#socket.close(close === undefined ? undefined : messageText(close, values));
   }
 
   #push(active: Active, text: string): void {
@@ -161,7 +161,7 @@ export class DescribedConnection implements PooledConnection {
   #send(active: Active, templates: readonly MessageTemplate[], text?: string): void {
     active.activeAt = this.#options.clock.monotonicMs();
     const values = { ...this.#options.values, context: active.context, text };
-    for (const each of templates) this.#socket.send(messageOf(each, values));
+    for (const each of templates) this.#socket.send(messageText(each, values));
   }
 
   #binary(bytes: Uint8Array): void {
@@ -189,7 +189,7 @@ export class DescribedConnection implements PooledConnection {
       this.#socket.fail(error.kind, error.detail, error);
     } else if (this.#isCancelling) {
       const { cancelled } = description;
-      if (cancelled === undefined || !matches(message, cancelled)) return;
+      if (cancelled === undefined || !meetsConditions(message, cancelled)) return;
       this.#isCancelling = false;
       this.#timer?.cancel();
       listener.onIdle();
@@ -208,17 +208,18 @@ export class DescribedConnection implements PooledConnection {
     const { words, done } = this.#options.description;
     active.activeAt = this.#options.clock.monotonicMs();
     this.#audioIn(message);
-    if (words !== undefined && (words.when === undefined || matches(message, words.when))) {
+    if (words !== undefined && (words.when === undefined || meetsConditions(message, words.when))) {
       const fromMs = words.from === 'text' ? active.fromMs : 0;
       active.utterance.words(wordsIn(message, words, fromMs));
     }
     if (active.utterance.isOver && this.#active === active) this.#giveUp();
-    if (this.#active === active && matches(message, done.when)) this.#confirmed(active);
+    if (this.#active === active && meetsConditions(message, done.when)) this.#confirmed(active);
   }
 
   #audioIn(message: Record<string, unknown>): void {
     const { audio } = this.#options.description;
-    if (audio === undefined || (audio.when !== undefined && !matches(message, audio.when))) return;
+    if (audio === undefined || (audio.when !== undefined && !meetsConditions(message, audio.when)))
+      return;
     const data = valueAt(message, audio.path);
     if (typeof data === 'string' && data !== '') this.#audio(Buffer.from(data, audio.encoding));
   }

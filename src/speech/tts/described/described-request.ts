@@ -16,7 +16,7 @@ import {
   errorIn,
   filled,
   headersOf,
-  matches,
+  meetsConditions,
   secretsOf,
   textAt,
 } from '../../service/description/template.ts';
@@ -91,7 +91,7 @@ function decoderOf(
       throw new ServiceFault('tts', service, error.kind, { ...error, redact: secrets });
     }
     const { path, encoding, skip } = description.audio;
-    if (skip !== undefined && matches(message, skip)) return new Int16Array();
+    if (skip !== undefined && meetsConditions(message, skip)) return new Int16Array();
     return samples.push(Buffer.from(textAt(message, path) ?? '', encoding));
   };
   return where === 'json' ? wholeJson(take, samples) : eventsOf(take, samples);

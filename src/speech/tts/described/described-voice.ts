@@ -12,8 +12,8 @@ import { parseJson } from '../../../std/json.ts';
 import {
   addressOf,
   headersOf,
-  matches,
-  messageOf,
+  meetsConditions,
+  messageText,
   secretsOf,
 } from '../../service/description/template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -69,14 +69,14 @@ function create(
           headers: headersOf(description.headers, values),
           secrets: secretsOf(values),
           readyMsMax: READY_MS_MAX,
-          opening: description.open.map((each) => messageOf(each, values)),
+          opening: description.open.map((each) => messageText(each, values)),
           ...(ready !== undefined && {
-            isReadyMessage: (text: string) => matches(parseJson(text), ready),
+            isReadyMessage: (text: string) => meetsConditions(parseJson(text), ready),
           }),
           ...(keepalive !== undefined && {
             keepalive: {
               afterMs: keepalive.after_ms,
-              message: messageOf(keepalive.message, values),
+              message: messageText(keepalive.message, values),
             },
           }),
           kindOfClose: (code) => (Object.hasOwn(closes, code) ? closes[code] : undefined),

@@ -1,7 +1,7 @@
 // ElevenLabs text to speech over its multi-context websocket, µ-law at 8 kHz. One connection has one voice, model and
 // format, and serves up to four utterances of any calls. Source: ElevenLabs API reference (November 2026).
 
-import type { TtsSettings } from '../../../model/speech-services/schemas/tts.ts';
+import type { TtsProviderSettings } from '../../../model/speech-services/schemas/tts.ts';
 import { voiceId } from '../../../model/speech-services/voice-id.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { ContextConnection } from '../streaming/context-connection.ts';
@@ -10,7 +10,7 @@ import type { TextToSpeech } from '../tts.ts';
 import { elevenLabsContexts } from './elevenlabs-contexts.ts';
 import { QuotaProbe } from './quota-probe.ts';
 
-type Settings = TtsSettings<'elevenlabs'>;
+type Settings = TtsProviderSettings<'elevenlabs'>;
 
 const service = 'elevenlabs';
 const vendor = {

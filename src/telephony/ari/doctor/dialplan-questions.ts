@@ -16,7 +16,7 @@ const variable = z.looseObject({ value: z.string() });
 export type Ask = (expression: string) => Promise<string | undefined>;
 
 /** Where a number is in the dialplan. */
-export interface Place {
+export interface DialplanPlace {
   context: string;
   /** The number as that context has it. */
   extension: string;
@@ -56,7 +56,7 @@ export async function placeOf(
   number: string,
   contexts: Iterable<string>,
   ask: Ask,
-): Promise<Place | undefined> {
+): Promise<DialplanPlace | undefined> {
   const digits = number.replace(/^\+/, '');
   for (const context of contexts) {
     for (const extension of new Set([number, digits, `+${digits}`])) {

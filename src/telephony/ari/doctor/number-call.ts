@@ -7,7 +7,7 @@ import { TEST_VARIABLE } from '../connection/test-calls.ts';
 import { hangUpChannel } from '../rest/best-effort.ts';
 import { type AriChannel, type AriEvent, ariChannel } from '../rest/messages.ts';
 import type { CheckContext, LiveConnection } from './check.ts';
-import type { Place } from './dialplan-questions.ts';
+import type { DialplanPlace } from './dialplan-questions.ts';
 import type { TestApplication } from './test-application.ts';
 
 /** From the dial to our application: a dialplan needs milliseconds, one that greets first some seconds. */
@@ -56,7 +56,7 @@ export interface NumberCallMeans {
 /** Throws what `AriClient` throws. */
 export async function callNumber(
   means: NumberCallMeans,
-  place: Place,
+  place: DialplanPlace,
   signal: AbortSignal,
 ): Promise<CallTrace> {
   const { context, testApp, live } = means;

@@ -11,7 +11,13 @@ import {
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { type CheckContext, check } from './check.ts';
-import { type Ask, contextsOf, isPlain, type Place, placeOf } from './dialplan-questions.ts';
+import {
+  type Ask,
+  contextsOf,
+  type DialplanPlace,
+  isPlain,
+  placeOf,
+} from './dialplan-questions.ts';
 import { type CallTrace, callNumber, type NumberCallMeans } from './number-call.ts';
 import type { TestApplication } from './test-application.ts';
 
@@ -43,7 +49,7 @@ export async function numberCallFindings(
     return [notCalled('The gateway has no connection to the PBX here.')];
   if (numbers.length === 0) return [notCalled('The configuration has no number to call.')];
   if (ask === undefined) return [notCalled('The dialplan cannot be asked.')];
-  const places = new Map<string, Place>();
+  const places = new Map<string, DialplanPlace>();
   const found = await check(context, { ...CALLS, msMax: FIND_MS_MAX }, (signal) =>
     findPlaces(context, { numbers, places }, ask(signal), signal),
   );
@@ -58,7 +64,7 @@ function notCalled(why: string): Finding {
 /** Fills `places`. */
 async function findPlaces(
   context: CheckContext,
-  { numbers, places }: { numbers: readonly string[]; places: Map<string, Place> },
+  { numbers, places }: { numbers: readonly string[]; places: Map<string, DialplanPlace> },
   ask: Ask,
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
@@ -103,7 +109,7 @@ async function adviceForLost(app: string, lost: readonly string[], ask: Ask): Pr
 
 async function callAll(
   means: NumberCallMeans,
-  places: ReadonlyMap<string, Place>,
+  places: ReadonlyMap<string, DialplanPlace>,
 ): Promise<Finding[]> {
   const { clock } = means.context;
   const until = clock.monotonicMs() + BEGIN_MS_MAX;
@@ -126,7 +132,7 @@ async function callAll(
   return [...places.keys()].flatMap((number) => findings.get(number) ?? []);
 }
 
-function outcomeOf(context: CheckContext, place: Place, trace: CallTrace): CheckOutcome {
+function outcomeOf(context: CheckContext, place: DialplanPlace, trace: CallTrace): CheckOutcome {
   const { app } = context.account;
   const line = `Stasis(${app},inbound,\${EXTEN})`;
   const name = `${place.extension}@${place.context}`;
@@ -165,7 +171,7 @@ function outcomeOf(context: CheckContext, place: Place, trace: CallTrace): Check
 /** The number that the gateway takes the call for is the dialplan's, not the one that was dialled. */
 function arrivedOutcome(
   { account, numbers }: CheckContext,
-  { context, extension }: Place,
+  { context, extension }: DialplanPlace,
   { args = [], isDialledOn }: CallTrace,
 ): CheckOutcome {
   const [word, number = ''] = args;

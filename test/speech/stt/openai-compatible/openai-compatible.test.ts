@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readWav } from '../../../../src/audio/wav.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import {
-  type SttSettings,
+  type SttProviderSettings,
   sttServices,
 } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
@@ -34,7 +34,7 @@ async function call(
   const clock = new FakeClock();
   const row = sttServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const stt = createSttService(parsed as SttSettings<'openai'>, serviceMeans(clock));
+  const stt = createSttService(parsed as SttProviderSettings<'openai'>, serviceMeans(clock));
   opened.push(stt);
   const heard = heardBy();
   const recognizer = stt.open(OPEN_SPEECH, heard);

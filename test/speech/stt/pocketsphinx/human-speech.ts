@@ -6,7 +6,7 @@ import { readWav } from '../../../../src/audio/wav.ts';
 import type { ExpectedInput } from '../../../../src/model/expected-input.ts';
 import type { WorkflowDefinition } from '../../../../src/model/workflow.ts';
 import { createGatedAudio } from '../../../../src/speech/stt/gated-audio.ts';
-import { NO_WORDS } from '../../../../src/speech/stt/pocketsphinx/decoding-time.ts';
+import { NO_WORDS } from '../../../../src/speech/stt/joined-words.ts';
 import { buildGrammar } from '../../../../src/speech/stt/pocketsphinx/jsgf.ts';
 import {
   DICTIONARY_FILE,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { wavHeader } from '../../../../src/audio/wav.ts';
 import {
-  type TtsSettings,
+  type TtsProviderSettings,
   ttsServices,
 } from '../../../../src/model/speech-services/schemas/tts.ts';
 import type { ServiceUsage } from '../../../../src/speech/service/service-means.ts';
@@ -29,7 +29,7 @@ async function open(
   const clock = new FakeClock();
   const row = ttsServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const tts = createTtsService(parsed as TtsSettings<'openai'>, serviceMeans(clock));
+  const tts = createTtsService(parsed as TtsProviderSettings<'openai'>, serviceMeans(clock));
   opened.push(tts);
   const audio: Int16Array[] = [];
   const usage: ServiceUsage[] = [];

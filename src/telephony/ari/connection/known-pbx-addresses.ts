@@ -6,7 +6,7 @@ import { clientName } from '../../../std/client-address.ts';
 /** Beyond, the least recently seen one is removed. As many as a node connects to. */
 const CLIENTS_MAX = 1_000;
 
-export class KnownClients {
+export class KnownPbxAddresses {
   readonly #names = new Set<string>();
 
   /** Undefined or empty for none. */

@@ -6,21 +6,21 @@ import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/spe
 import { modelOfNode } from '../dialogue/node-model.ts';
 import type { SessionEvents } from './session-events.ts';
 
-export interface NodeServicesOptions {
+export interface CurrentServicesOptions {
   record: SessionEvents;
   /** Undefined before the media flow. */
   audio: () => CallAudio | undefined;
   onChanged: (speech: NodeSpeech) => void;
 }
 
-export class NodeServices {
+export class CurrentServices {
   /** Of the node in which it is asked. Undefined: the scripted policy leads the conversation. */
   readonly llm: NodeSpeech['llm'];
   readonly #plan: SpeechPlan;
-  readonly #options: NodeServicesOptions;
+  readonly #options: CurrentServicesOptions;
   #current: NodeSpeech;
 
-  constructor(plan: SpeechPlan, options: NodeServicesOptions) {
+  constructor(plan: SpeechPlan, options: CurrentServicesOptions) {
     this.#plan = plan;
     this.#options = options;
     this.#current = plan;
