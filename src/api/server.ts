@@ -20,7 +20,7 @@ import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { authRoutes, logInRoutes } from './accounts/auth-routes.ts';
 import { organizationRoutes } from './accounts/organization-routes.ts';
 import { userRoutes } from './accounts/user-routes.ts';
-import { RequestAdmission, type ROOMS } from './admission/admission.ts';
+import { type QUEUES, RequestAdmission } from './admission/admission.ts';
 import { admissionOf } from './admission/route-admissions.ts';
 import { isSameSecret } from './auth/same-secret.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
@@ -101,8 +101,8 @@ export interface ServerDeps
     RecordingDeps,
     ExaminationRouteDeps,
     AgentWritingDeps {
-  /** How many requests are worked on at once. Default: ROOMS. */
-  rooms?: Partial<typeof ROOMS> | undefined;
+  /** How many requests are worked on at once. Default: QUEUES. */
+  queues?: Partial<typeof QUEUES> | undefined;
   /** Where addresses of users may lead. */
   egress: Egress;
   /** What reads /metrics must send; undefined: anybody may. */
@@ -143,7 +143,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   api.decorateRequest('principal', null);
   refuseOtherHosts(api);
   addSecurityHeaders(api, deps.publicUrl);
-  const admission = new RequestAdmission(deps.clock, deps.rooms);
+  const admission = new RequestAdmission(deps.clock, deps.queues);
   readBodies(api, { ...deps, admission });
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));

@@ -1,5 +1,5 @@
-// Admission of requests to the API: what a route needs decides for which room it waits, and each room is shared fairly
-// between organizations (fair-room.ts). Webhooks of providers and the probes of orchestrators never wait. A body is
+// Admission of requests to the API: what a route needs decides for which queue it waits, and each queue is shared fairly
+// between organizations (fair-queue.ts). Webhooks of providers and the probes of orchestrators never wait. A body is
 // received outside, so that a slow client takes no place.
 
 import { Readable } from 'node:stream';
@@ -8,18 +8,18 @@ import { codeOf } from '../../errors/gateway-error.ts';
 import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ClientGone } from './client-gone.ts';
-import { FairRoom, type RoomLimits } from './fair-room.ts';
+import { FairQueue, type QueueLimits } from './fair-queue.ts';
 import type { Admission } from './route-admissions.ts';
 import { ShareNames } from './share-names.ts';
 
-type RoomName = Exclude<Admission, 'first'> | 'outsideLarge';
+type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
 /** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
 const LARGE_BYTES_MIN = 32_768;
 /** A report that is sent keeps its place so long: then it is the client who reads slowly. */
 const SENDING_MS_MAX = 10_000;
 
-export const ROOMS: Readonly<Record<RoomName, RoomLimits>> = {
+export const QUEUES: Readonly<Record<QueueName, QueueLimits>> = {
   // The event loop and the embedded engine do one thing at a time: more at once are not served sooner. One
   // organization leaves some for the next.
   ordinary: { max: 16, ofNameMax: 12, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 10_000 },
@@ -44,32 +44,32 @@ declare module 'fastify' {
 export class RequestAdmission {
   readonly #clock: Clock;
   readonly #names = new ShareNames();
-  readonly #rooms: Readonly<Record<RoomName, FairRoom>>;
+  readonly #queues: Readonly<Record<QueueName, FairQueue>>;
 
-  constructor(clock: Clock, limits: Partial<Record<RoomName, RoomLimits>> = {}) {
-    const room = (name: RoomName) => new FairRoom(clock, limits[name] ?? ROOMS[name]);
+  constructor(clock: Clock, limits: Partial<Record<QueueName, QueueLimits>> = {}) {
+    const queue = (name: QueueName) => new FairQueue(clock, limits[name] ?? QUEUES[name]);
     this.#clock = clock;
-    this.#rooms = {
-      ordinary: room('ordinary'),
-      heavy: room('heavy'),
-      file: room('file'),
-      outside: room('outside'),
-      outsideLarge: room('outsideLarge'),
+    this.#queues = {
+      ordinary: queue('ordinary'),
+      heavy: queue('heavy'),
+      file: queue('file'),
+      outside: queue('outside'),
+      outsideLarge: queue('outsideLarge'),
     };
   }
 
-  /** Before the key is checked. Throws what a room throws. */
+  /** Before the key is checked. Throws what a queue throws. */
   async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (kindOf(request) === 'first') return;
     const place = new Place(this.#clock);
     request.place = place;
     reply.raw.once('close', () => place.abandon());
-    await this.#enter(request, hasBody(request) ? 'ordinary' : roomOf(request));
+    await this.#enter(request, hasBody(request) ? 'ordinary' : queueOf(request));
   }
 
-  /** Once the body has come, and before anything is done with it. Throws what a room throws. */
+  /** Once the body has come, and before anything is done with it. Throws what a queue throws. */
   async resume(request: FastifyRequest): Promise<void> {
-    if (request.place?.isHeld === false) await this.#enter(request, roomOf(request));
+    if (request.place?.isHeld === false) await this.#enter(request, queueOf(request));
   }
 
   /** Its body will come, or its events. */
@@ -92,18 +92,18 @@ export class RequestAdmission {
     reply.raw.once('close', () => place.leave());
   }
 
-  async #enter(request: FastifyRequest, room: RoomName): Promise<void> {
+  async #enter(request: FastifyRequest, queue: QueueName): Promise<void> {
     const name = this.#names.nameOf(request);
-    await request.place?.take((signal) => this.#measured(room, name, signal));
+    await request.place?.take((signal) => this.#measured(queue, name, signal));
   }
 
-  async #measured(room: RoomName, name: string, signal: AbortSignal): Promise<() => void> {
+  async #measured(queue: QueueName, name: string, signal: AbortSignal): Promise<() => void> {
     const sinceMs = this.#clock.monotonicMs();
-    const className = CLASSES[room];
+    const className = CLASSES[queue];
     let result = 'admitted';
     admissionsWaiting.inc({ class: className });
     try {
-      return await this.#rooms[room].enter(name, signal);
+      return await this.#queues[queue].enter(name, signal);
     } catch (error) {
       result = resultOf(error);
       throw error;
@@ -116,7 +116,7 @@ export class RequestAdmission {
 }
 
 /** Labels of metrics. */
-const CLASSES: Readonly<Record<RoomName, string>> = {
+const CLASSES: Readonly<Record<QueueName, string>> = {
   ordinary: 'ordinary',
   heavy: 'heavy',
   file: 'file',
@@ -176,7 +176,7 @@ function kindOf({ routeOptions: { config } }: FastifyRequest): Admission {
   return config.admission ?? 'ordinary';
 }
 
-function roomOf(request: FastifyRequest): RoomName {
+function queueOf(request: FastifyRequest): QueueName {
   const kind = kindOf(request);
   const isLarge = request.rawBody.length >= LARGE_BYTES_MIN;
   if (kind === 'outside') return isLarge ? 'outsideLarge' : kind;

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RequestAdmission } from '../../../src/api/admission/admission.ts';
-import type { RoomLimits } from '../../../src/api/admission/fair-room.ts';
+import type { QueueLimits } from '../../../src/api/admission/fair-queue.ts';
 import { namedOperations } from '../../../src/api/admission/route-admissions.ts';
 import { admissionSeconds, admissionsWaiting } from '../../../src/metrics/api-metrics.ts';
 import { deferred } from '../../fakes/deferred.ts';
@@ -15,7 +15,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { operationsOf } from '../operations.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
-const room = (limits: Partial<RoomLimits>): RoomLimits => ({
+const queue = (limits: Partial<QueueLimits>): QueueLimits => ({
   ...{ max: 4, ofNameMax: 4, waitingMax: 4, waitingOfNameMax: 4, waitMsMax: 60_000 },
   ...limits,
 });
@@ -24,9 +24,9 @@ const CONTEXT = { ...CALL, initial_context: { text: 'x'.repeat(40_000) } };
 
 describe('an organization with as many requests as it may have', () => {
   const served = withApi(() => ({
-    rooms: {
-      outside: room({ max: 3, ofNameMax: 2, waitingOfNameMax: 1 }),
-      outsideLarge: room({ max: 2, ofNameMax: 1, waitingOfNameMax: 0 }),
+    queues: {
+      outside: queue({ max: 3, ofNameMax: 2, waitingOfNameMax: 1 }),
+      outsideLarge: queue({ max: 2, ofNameMax: 1, waitingOfNameMax: 0 }),
     },
   }));
   let held = deferred();
@@ -94,9 +94,9 @@ describe('an organization with as many requests as it may have', () => {
 });
 
 describe('a gateway without room for an ordinary request', () => {
-  const none = room({ max: 0, ofNameMax: 0, waitingMax: 0, waitingOfNameMax: 0 });
+  const none = queue({ max: 0, ofNameMax: 0, waitingMax: 0, waitingOfNameMax: 0 });
   const served = withApi(() => ({
-    rooms: { ordinary: none, heavy: none, file: none, outside: none, outsideLarge: none },
+    queues: { ordinary: none, heavy: none, file: none, outside: none, outsideLarge: none },
   }));
 
   it.each([
@@ -123,10 +123,10 @@ describe('a gateway without room for an ordinary request', () => {
   });
 });
 
-describe('a room of one place', () => {
-  const one = room({ max: 1, ofNameMax: 1 });
+describe('a queue of one place', () => {
+  const one = queue({ max: 1, ofNameMax: 1 });
   const served = withApi(() => ({
-    rooms: { ordinary: one, heavy: one, file: one, outside: one, outsideLarge: one },
+    queues: { ordinary: one, heavy: one, file: one, outside: one, outsideLarge: one },
   }));
 
   it('is given back by every kind of answer', async () => {
@@ -180,7 +180,7 @@ describe('a room of one place', () => {
 
 describe('a client that closes its connection', () => {
   const served = withApi(() => ({
-    rooms: { outside: room({ max: 1, ofNameMax: 1 }) },
+    queues: { outside: queue({ max: 1, ofNameMax: 1 }) },
   }));
 
   it('is no error of the gateway while its request waits', async () => {
@@ -222,7 +222,7 @@ describe('a client that closes its connection', () => {
 
 it('gives the place of an answer back at once whose client has left while it was made', async () => {
   const clock = new FakeClock();
-  const admission = new RequestAdmission(clock, { heavy: room({ max: 1, ofNameMax: 1 }) });
+  const admission = new RequestAdmission(clock, { heavy: queue({ max: 1, ofNameMax: 1 }) });
   const first = requestOf();
   const connection = new EventEmitter();
   await admission.begin(first, { raw: connection } as unknown as FastifyReply);

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { FairRoom } from '../../../src/api/admission/fair-room.ts';
+import { FairQueue } from '../../../src/api/admission/fair-queue.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const limits = { max: 4, ofNameMax: 3, waitingMax: 6, waitingOfNameMax: 4, waitMsMax: 1_000 };
 
 /** Pieces of work that end when a test says so, by name in the order in which they began. */
-function roomOf(clock = new FakeClock()) {
-  const room = new FairRoom(clock, limits);
+function queueOf(clock = new FakeClock()) {
+  const queue = new FairQueue(clock, limits);
   const begun: { name: string; end: () => void }[] = [];
   const refused: [string, unknown][] = [];
   const enter = async (name: string, signal = new AbortController().signal): Promise<void> => {
     try {
-      begun.push({ name, end: await room.enter(name, signal) });
+      begun.push({ name, end: await queue.enter(name, signal) });
     } catch (error) {
       refused.push([name, codeOf(error) ?? error]);
     }
@@ -22,7 +22,7 @@ function roomOf(clock = new FakeClock()) {
     begun[at]?.end();
     await settled();
   };
-  return { room, enter, names, end, refused, clock };
+  return { queue, enter, names, end, refused, clock };
 }
 
 const settled = async (): Promise<void> => {
@@ -34,30 +34,30 @@ async function enterAll(enter: (name: string) => Promise<void>, names: string): 
   await settled();
 }
 
-describe('a fair room', () => {
+describe('a fair queue', () => {
   it('holds no more pieces than it has places, and of one name fewer', async () => {
-    const { room, enter, names } = roomOf();
+    const { queue, enter, names } = queueOf();
     await enterAll(enter, 'aaaabb');
     expect(names()).toBe('aaab');
-    expect([room.size, room.waiting]).toEqual([4, 2]);
+    expect([queue.size, queue.waiting]).toEqual([4, 2]);
   });
 
   it('gives a free place to the name with the fewest under way, not to the first in line', async () => {
-    const { enter, names, end } = roomOf();
+    const { enter, names, end } = queueOf();
     await enterAll(enter, 'aaabaab');
     await end(0);
     expect(names()).toBe('aaabb');
   });
 
   it('serves names in turn that have as many under way', async () => {
-    const { enter, names, end } = roomOf();
+    const { enter, names, end } = queueOf();
     await enterAll(enter, 'abcdaaabb');
     for (const at of [2, 3, 4, 5]) await end(at);
     expect(names()).toBe('abcdabab');
   });
 
   it('refuses a name with too many waiting, and no other', async () => {
-    const { enter, names, end, refused } = roomOf();
+    const { enter, names, end, refused } = queueOf();
     await enterAll(enter, 'aaaaaaaab');
     expect(names()).toBe('aaab');
     expect(refused).toEqual([['a', 'TOO_MANY_REQUESTS']]);
@@ -67,32 +67,32 @@ describe('a fair room', () => {
   });
 
   it('takes the newest from the longest line when all lines together are full', async () => {
-    const { room, enter, refused } = roomOf();
+    const { queue, enter, refused } = queueOf();
     await enterAll(enter, 'abcdaaaabb');
-    expect(room.waiting).toBe(6);
+    expect(queue.waiting).toBe(6);
     await enterAll(enter, 'c');
     expect(refused).toEqual([['a', 'API_BUSY']]);
     await enterAll(enter, 'a');
     expect(refused.at(-1)).toEqual(['a', 'TOO_MANY_REQUESTS']);
-    expect(room.waiting).toBe(6);
+    expect(queue.waiting).toBe(6);
   });
 
   it('refuses as busy what has waited too long, and keeps its place for others', async () => {
-    const { room, enter, refused, clock, end, names } = roomOf();
+    const { queue, enter, refused, clock, end, names } = queueOf();
     await enterAll(enter, 'aaaba');
     await clock.advance(999);
     await enterAll(enter, 'c');
     await clock.advance(1);
     await settled();
     expect(refused).toEqual([['a', 'API_BUSY']]);
-    expect(room.waiting).toBe(1);
+    expect(queue.waiting).toBe(1);
     await end(0);
     expect(names()).toBe('aaabc');
     expect(clock.timers).toBe(0);
   });
 
   it('removes a client that disconnects while it waits', async () => {
-    const { room, enter, refused, clock } = roomOf();
+    const { queue, enter, refused, clock } = queueOf();
     const gone = new AbortController();
     await enterAll(enter, 'aaab');
     void enter('c', gone.signal);
@@ -100,11 +100,11 @@ describe('a fair room', () => {
     gone.abort(new Error('gone'));
     await settled();
     expect(refused).toEqual([['c', gone.signal.reason]]);
-    expect([room.waiting, clock.timers]).toEqual([0, 0]);
+    expect([queue.waiting, clock.timers]).toEqual([0, 0]);
   });
 
   it('takes a place back from a piece that never ends', async () => {
-    const { room, enter, names, end, clock } = roomOf();
+    const { queue, enter, names, end, clock } = queueOf();
     await enterAll(enter, 'aaab');
     await clock.advance(149_999);
     await enterAll(enter, 'a');
@@ -113,14 +113,14 @@ describe('a fair room', () => {
     await enterAll(enter, 'c');
     expect(names()).toBe('aaabca');
     await end(0);
-    expect(room.size).toBe(2);
+    expect(queue.size).toBe(2);
   });
 
   it('counts an end once', async () => {
-    const { room, enter, end } = roomOf();
+    const { queue, enter, end } = queueOf();
     await enterAll(enter, 'ab');
     await end(0);
     await end(0);
-    expect(room.size).toBe(1);
+    expect(queue.size).toBe(1);
   });
 });

@@ -5,7 +5,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-export interface RoomLimits {
+export interface QueueLimits {
   /** Under way at once. */
   max: number;
   /** Of one name. */
@@ -26,8 +26,8 @@ const RETRY_AFTER_S = 2;
 /** A place is taken back for others then: handlers have deadlines, and a fault in one must not lock a name out. */
 const PLACE_MS_MAX = 150_000;
 
-export class FairRoom {
-  readonly #limits: RoomLimits;
+export class FairQueue {
+  readonly #limits: QueueLimits;
   readonly #clock: Clock;
   readonly #underWay = new Map<string, number>();
   /** By name, the one that was served last at the end. No name without a piece. */
@@ -36,7 +36,7 @@ export class FairRoom {
   readonly #begun = new Set<{ sinceMs: number; end: () => void }>();
   #waiting = 0;
 
-  constructor(clock: Clock, limits: RoomLimits) {
+  constructor(clock: Clock, limits: QueueLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { KnownClients } from '../../../../src/telephony/ari/connection/known-clients.ts';
+import { KnownPbxAddresses } from '../../../../src/telephony/ari/connection/known-pbx-addresses.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { clientTable, credentialsOf, gateway } from '../ari-harness.ts';
@@ -83,7 +83,7 @@ it('a media socket with a guessed id of a channel makes its address not known', 
 });
 
 it('a thousand clients are known, by their networks where they have version 6', () => {
-  const clients = new KnownClients();
+  const clients = new KnownPbxAddresses();
   clients.note(undefined);
   clients.note('2001:db8:0:1::7');
   expect(clients.has('2001:db8:0:1')).toBe(true);
