@@ -1,9 +1,9 @@
-// The priority of what is not the gateway's: the processes of callers and of services.
+// The priority of the callers' process.
 
 import { setPriority } from 'node:os';
 
-/** Before a gateway on the same cores: a telephone or a service does not wait for them, and its lateness would pass for the
- *  gateway's. Among themselves they are equal. */
+/** Before a gateway on the same cores: a telephone does not wait for them, and its lateness would pass for the gateway's.
+ *  Services on the callers' core yield to them: with both before the gateway, the callers were late. */
 const NICENESS = -10;
 
 export function goFirst(pid: number): void {

@@ -4,7 +4,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
-import { goFirst } from '../caller/go-first.ts';
 import { OrderProcess } from '../order-process.ts';
 import { SERVICE_KEY } from './service-key.ts';
 import type { Job, ServiceAnswer, ServiceOrder, ServicePorts } from './service-process.ts';
@@ -20,7 +19,6 @@ export class ServiceClient extends OrderProcess<ServiceOrder, ServiceAnswer> {
       flags: ['--heap-growing-percent=200'],
     });
     this.authorityFile = authorityFile;
-    goFirst(this.pid);
   }
 
   /** `folder` gets the authority's certificate. */
