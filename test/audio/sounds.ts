@@ -65,7 +65,7 @@ export function taken(sound: ToneSamples, frames: number, frameSamples = 160): I
 }
 
 /** Marsaglia's xorshift, 32 bits: evenly distributed in -1..1. Never for secrets. */
-function xorshift(seed: number): () => number {
+export function xorshift(seed: number): () => number {
   let state = seed | 0 || 1;
   return () => {
     state ^= state << 13;

@@ -18,7 +18,7 @@ const HOLD_PROBABILITY = 0.65;
 /** Interim words count only with this much voice before them: recognisers guess words in noise. */
 const WORDS_VOICE_MS_MIN = 150;
 /** After the voice has ended, words are awaited for the recogniser's delay and this time, within these bounds. */
-const FINALIZE_MS = 300;
+const FINALIZE_MS = 150;
 const WORDS_WAIT_MS_MIN = 600;
 const WORDS_WAIT_MS_MAX = 2_800;
 /** A single window of voice. */
