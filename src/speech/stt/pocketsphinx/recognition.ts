@@ -4,7 +4,12 @@
 //
 // The scale has a middle for each form of grammar: whole phrases of several syllables fit foreign words seldom, short
 // values and loops of digits often. Set with synthesized voices (docs/recognition.md); it is no probability elsewhere.
+//
+// Words that the grammar lacks, between the words of a phrase or around them, become pauses in its best path. A pause that
+// fits as badly as words do is speech: then the caller said more than was recognised, and is asked.
 
+import { levelDb } from '../../../audio/gain.ts';
+import { FRAME_SAMPLES } from '../../../audio/pcm.ts';
 import { createResampler } from '../../../audio/resample/resampler.ts';
 import type { RecognizedWords } from '../stt.ts';
 import { createGrammarDecoder } from './grammar-decoder.ts';
@@ -34,11 +39,23 @@ const MISFITS: Record<GrammarForm, { middle: number; scale: number }> = {
 };
 /** At most, for a value that runs into a rival phrase: the library's loops allow it, and no caller says it. */
 const CONFIDENCE_MIXED = 0.25;
+/** At most, where the caller said more than these words, or said values in noise: asked about. */
+const CONFIDENCE_DOUBTED = 0.5;
+/** Misfit per frame from which on a pause is speech. Of pauses between the words of people and on lines with noise 20 dB below
+ *  the speech it is 7 to 45, of words taken for pauses 48 to 106. */
+const PAUSE_MISFIT_MIN = 50;
+/** Frames of such pauses that are a word: a soft consonant beside a pause is shorter. At the ends of an utterance, where people
+ *  breathe, it takes more of them. */
+const UNMATCHED_FRAMES_MIN = { between: 15, around: 25 };
+/** How far the loudest tenth of an utterance is above its quietest at least, for values to be believed. With noise 10 dB below the
+ *  speech ("babble", hiss) one value of eleven was another one. */
+const ABOVE_NOISE_DB_MIN = 17;
 /** Shorter sounds are clicks. */
 const SAMPLES_MIN = 1_200;
 /** The level for which the recogniser's own speech detection is made. */
 const PEAK = 13_000;
 const GAIN_MAX = 8;
+
 export function createRecognition(library: SphinxLibrary, dictionary: Dictionary): Recognition {
   const settings = { ...SPHINX_SETTINGS, '-compallsen': 'yes' };
   const expected = createGrammarDecoder(library.openDecoder(settings), dictionary);
@@ -53,8 +70,10 @@ export function createRecognition(library: SphinxLibrary, dictionary: Dictionary
       decoder.end();
       const { text } = decoder.hypothesis();
       if (text === '') return { text: '', confidence: 0 };
-      const fit = confidenceOf(misfitOf(decoder.segments()), formOf(text, grammar));
-      return { text, confidence: isMixed(text, grammar) ? Math.min(fit, CONFIDENCE_MIXED) : fit };
+      const segments = decoder.segments();
+      const fit = confidenceOf(misfitOf(segments), formOf(text, grammar));
+      const said = { samples, text, segments };
+      return { text, confidence: Math.min(fit, confidenceMax(said, grammar)) };
     },
     close() {
       decoder.close();
@@ -72,9 +91,55 @@ function confidenceOf(misfit: number, form: GrammarForm): number {
   return 1 / (1 + Math.exp((misfit - middle) / scale));
 }
 
+interface Recognized {
+  samples: Int16Array;
+  text: string;
+  segments: readonly SphinxSegment[];
+}
+
+function confidenceMax({ samples, text, segments }: Recognized, grammar: Grammar): number {
+  if (isMixed(text, grammar)) return CONFIDENCE_MIXED;
+  if (grammar.rivals.includes(text)) return 1;
+  const isDoubted =
+    hasUnmatchedSpeech(segments) ||
+    (grammar.form !== 'phrases' && aboveNoiseDb(samples) < ABOVE_NOISE_DB_MIN);
+  return isDoubted ? CONFIDENCE_DOUBTED : 1;
+}
+
+/** Between the level that nine tenths of the frames have at most, and that which one tenth has. */
+function aboveNoiseDb(samples: Int16Array): number {
+  const levels: number[] = [];
+  for (let from = 0; from + FRAME_SAMPLES <= samples.length; from += FRAME_SAMPLES) {
+    levels.push(levelDb(samples.subarray(from, from + FRAME_SAMPLES)));
+  }
+  levels.sort((one, other) => one - other);
+  const at = (share: number) => levels[Math.floor((levels.length - 1) * share)] ?? 0;
+  return at(0.9) - at(0.1);
+}
+
+/** Whether the caller said more than the words. */
+function hasUnmatchedSpeech(segments: readonly SphinxSegment[]): boolean {
+  const first = segments.findIndex(isWord);
+  const last = segments.findLastIndex(isWord);
+  const frames = { between: 0, around: 0 };
+  for (const [nth, segment] of segments.entries()) {
+    if (isWord(segment) || segment.frames < UNMATCHED_FRAMES_MIN.between) continue;
+    if (-segment.score / segment.frames < PAUSE_MISFIT_MIN) continue;
+    frames[nth > first && nth < last ? 'between' : 'around'] += segment.frames;
+  }
+  return (
+    frames.between >= UNMATCHED_FRAMES_MIN.between || frames.around >= UNMATCHED_FRAMES_MIN.around
+  );
+}
+
+/** No pause, filler or empty transition. */
+function isWord({ word }: SphinxSegment): boolean {
+  return !/^[<[(+]/.test(word);
+}
+
 /** Per frame of the words, without pauses and fillers. */
 function misfitOf(segments: readonly SphinxSegment[]): number {
-  const words = segments.filter(({ word }) => !/^[<[(+]/.test(word));
+  const words = segments.filter(isWord);
   const frames = words.reduce((sum, each) => sum + each.frames, 0);
   const score = words.reduce((sum, each) => sum + each.score, 0);
   return -score / Math.max(1, frames);

@@ -9,10 +9,12 @@ import {
   COMMANDS,
   DIGITS,
   type HumanSpeech,
+  INTERRUPTED_SENTENCES,
   openInProcess,
   READ_ALOUD,
   type Understanding,
   understood,
+  WHOLE_SENTENCES,
 } from './human-speech.ts';
 import { print, share } from './synthetic-speech.ts';
 
@@ -112,6 +114,23 @@ describe.skipIf(missing !== undefined)(`human speech in a call${skipped}`, () =>
     const wrong = found.filter(({ value, text }) => value !== undefined && value !== text);
     expect(wrong).toEqual([]);
     expect(accepted).toBeGreaterThanOrEqual(0.9);
+  }, 300_000);
+
+  // "Four queen of clubs" was taken for "four of clubs", with a confidence of 0.84.
+  it('with a word that no choice has in its middle is asked about', async () => {
+    const inserted = COMMANDS.filter(({ text }) => /^four queen|^eight of/.test(text));
+    const found = await each(
+      LINES.flatMap(() => inserted),
+      choosing(CARDS),
+    );
+    const sentences = choosing(WHOLE_SENTENCES.map(({ text }) => text));
+    found.push(...(await each(INTERRUPTED_SENTENCES, sentences)));
+    const accepted = share('choices with other words', count(found, 'accepted'), found.length);
+    share('of them asked about', count(found, 'asked'), found.length);
+    expect(found.length).toBe(22);
+    expect(accepted).toBe(0);
+    const whole = await each(WHOLE_SENTENCES, sentences);
+    expect(share('whole sentences accepted', count(whole, 'accepted'), whole.length)).toBe(1);
   }, 300_000);
 
   it('is never accepted as other digits', async () => {

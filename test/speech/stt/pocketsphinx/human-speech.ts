@@ -33,6 +33,8 @@ export interface HumanSpeech {
   text: string;
   /** A part of the recording, at pauses or word boundaries. Default: all of it. */
   seconds?: readonly [from: number, to: number];
+  /** Another recording within this one: these seconds of it, from `atSeconds` on. */
+  inserted?: { file: string; seconds: readonly [from: number, to: number]; atSeconds: number };
 }
 
 /** Read English, in utterances of 1.4 to 3.6 s. */
@@ -69,6 +71,47 @@ export const COMMANDS: readonly HumanSpeech[] = [
   { file: 'cards-005', text: 'eight of spades four of clubs seven of hearts' },
   { file: 'go-forward', text: 'go forward ten meters' },
 ];
+
+/** Whole sentences, and where one of their words ends. */
+const SENTENCES: readonly (HumanSpeech & { pauseSeconds: number })[] = [
+  {
+    file: 'librivox-0870',
+    pauseSeconds: 2.23,
+    text: 'and mister john dashwood had then leisure to consider how much there might be prudently in his power to do for them',
+  },
+  {
+    file: 'librivox-0890',
+    pauseSeconds: 3.61,
+    text: 'unless to be rather cold hearted and rather selfish is to be ill disposed',
+  },
+  {
+    file: 'librivox-0920',
+    pauseSeconds: 2.5,
+    text: 'had he married a more amiable woman he might have been made still more respectable than he was',
+  },
+  {
+    file: 'librivox-0930',
+    pauseSeconds: 1.7,
+    text: 'he might even have been made amiable himself',
+  },
+];
+export const WHOLE_SENTENCES: readonly HumanSpeech[] = SENTENCES;
+
+/** The same with words of another speaker in the middle: "ten of clubs", "seven of clubs", "go forward", "five". */
+export const INTERRUPTED_SENTENCES: readonly HumanSpeech[] = SENTENCES.flatMap(
+  ({ pauseSeconds, ...sentence }) =>
+    (
+      [
+        ['cards-001', 0, 2],
+        ['cards-003', 0.6, 1.7],
+        ['go-forward', 0.4, 1.25],
+        ['cards-004', 0, 0.8],
+      ] as const
+    ).map(([file, from, to]) => ({
+      ...sentence,
+      inserted: { file, seconds: [from, to] as const, atSeconds: pauseSeconds },
+    })),
+);
 
 export const DIGITS: readonly HumanSpeech[] = [
   { file: 'cards-004', text: 'five five' },
@@ -138,7 +181,19 @@ function outcomeOf({ state }: Conversation): Outcome {
   return state.scripted.misses > 0 ? 'rejected' : 'accepted';
 }
 
-function samplesOf({ file, seconds: [from, to] = [0, 60] }: HumanSpeech): Int16Array {
+export function samplesOf({ file, seconds = [0, 60], inserted }: HumanSpeech): Int16Array {
+  const samples = partOf(file, seconds);
+  if (inserted === undefined) return samples;
+  const other = partOf(inserted.file, inserted.seconds);
+  const at = Math.round(inserted.atSeconds * PER_SECOND);
+  const sound = new Int16Array(samples.length + other.length);
+  sound.set(samples.subarray(0, at));
+  sound.set(other, at);
+  sound.set(samples.subarray(at), at + other.length);
+  return sound;
+}
+
+function partOf(file: string, [from, to]: readonly [number, number]): Int16Array {
   const { samples } = readWav(readFileSync(`fixtures/audio/human/${file}.wav`));
   return samples.slice(from * PER_SECOND, to * PER_SECOND);
 }
