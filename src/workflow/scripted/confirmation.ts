@@ -27,6 +27,8 @@ import {
   waitForInput,
 } from './traversal.ts';
 
+/** Of spoken digits, from which on they count at once: recognisers that are less sure drop, add and exchange single digits. */
+const DIGITS_CONFIDENCE_MIN = 0.95;
 /** Questions about one value that were answered with neither yes nor no. */
 const UNANSWERED_MAX = 2;
 
@@ -54,7 +56,7 @@ export function offerSlot(
 ): void {
   fillPlain(step, turn, others);
   const { slot, value } = offer;
-  if (isPlain(offer)) {
+  if (isPlain(offer, turn)) {
     fill(step, slot, value.value, turn);
     followDefaultEdge(step, slot);
   } else {
@@ -75,12 +77,17 @@ export function fillPlain(
   offers: readonly SlotCandidate[],
 ): void {
   for (const offer of offers) {
-    if (isPlain(offer)) fill(step, offer.slot, offer.value.value, turn);
+    if (isPlain(offer, turn)) fill(step, offer.slot, offer.value.value, turn);
   }
 }
 
-function isPlain({ slot, value, certain }: SlotCandidate): boolean {
-  return certain && !needsConfirmation(slot, value.value);
+function isPlain(
+  { slot, value, certain }: SlotCandidate,
+  { source, confidence }: CallerTurnEvent,
+): boolean {
+  if (!certain || needsConfirmation(slot, value.value)) return false;
+  const isDoubted = confidence !== null && confidence < DIGITS_CONFIDENCE_MIN;
+  return !(slot.type === 'digits' && source === 'speech' && isDoubted);
 }
 
 function fill(step: Step, slot: SlotHint, value: SlotValue['value'], from: Source): void {
