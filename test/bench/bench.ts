@@ -11,11 +11,20 @@ import { benchManyCalls } from './calls/many-calls.ts';
 import { benchBargeIn, benchRecording } from './calls/turns.ts';
 import { machine } from './machine.ts';
 import { benchPipeline } from './pipeline.ts';
+import { benchBadLines, benchUnexpectedBySource } from './recognition/unexpected-speech.ts';
 import { benchRecordings } from './recordings.ts';
 import { benchMediaMessages } from './websocket/media-messages.ts';
 
 /** What can be run alone. */
-const PARTS = ['frames', 'recordings', 'turns', 'conversation', 'api', 'calls'] as const;
+const PARTS = [
+  'frames',
+  'recordings',
+  'turns',
+  'unexpected-speech',
+  'conversation',
+  'api',
+  'calls',
+] as const;
 
 interface Section {
   part: (typeof PARTS)[number];
@@ -81,6 +90,18 @@ const sections: readonly Section[] = [
       'answers to a closed question, with the embedded recogniser and voice, in simulated time',
     unit: '',
     measure: benchAnswers,
+  },
+  {
+    part: 'unexpected-speech',
+    title: 'the embedded recogniser: speech that no step expects, by its source',
+    unit: '',
+    measure: benchUnexpectedBySource,
+  },
+  {
+    part: 'unexpected-speech',
+    title: 'the embedded recogniser: people on bad lines',
+    unit: '',
+    measure: benchBadLines,
   },
   {
     part: 'conversation',
