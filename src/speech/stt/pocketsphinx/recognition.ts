@@ -44,11 +44,13 @@ const CONFIDENCE_DOUBTED = 0.5;
 /** Misfit per frame from which on a pause is speech. Of pauses between the words of people and on lines with noise 20 dB below
  *  the speech it is 7 to 45, of words taken for pauses 48 to 106. */
 const PAUSE_MISFIT_MIN = 50;
+/** How far below the loudest word such a pause may be: quieter ones are lines whose noise the acoustic model does not know. */
+const PAUSE_BELOW_WORDS_DB_MAX = 20;
 /** Frames of such pauses that are a word: a soft consonant beside a pause is shorter. At the ends of an utterance, where people
  *  breathe, it takes more of them. */
 const UNMATCHED_FRAMES_MIN = { between: 15, around: 25 };
-/** How far the loudest tenth of an utterance is above its quietest at least, for values to be believed. With noise 10 dB below the
- *  speech ("babble", hiss) one value of eleven was another one. */
+/** How far the loudest tenth of an utterance is above its quietest at least, for values to be believed: in white noise 10 dB below
+ *  the speech they are other values as often as not. */
 const ABOVE_NOISE_DB_MIN = 17;
 /** Shorter sounds are clicks. */
 const SAMPLES_MIN = 1_200;
@@ -101,7 +103,7 @@ function confidenceMax({ samples, text, segments }: Recognized, grammar: Grammar
   if (isMixed(text, grammar)) return CONFIDENCE_MIXED;
   if (grammar.rivals.includes(text)) return 1;
   const isDoubted =
-    hasUnmatchedSpeech(segments) ||
+    hasUnmatchedSpeech(samples, segments) ||
     (grammar.form !== 'phrases' && aboveNoiseDb(samples) < ABOVE_NOISE_DB_MIN);
   return isDoubted ? CONFIDENCE_DOUBTED : 1;
 }
@@ -118,13 +120,16 @@ function aboveNoiseDb(samples: Int16Array): number {
 }
 
 /** Whether the caller said more than the words. */
-function hasUnmatchedSpeech(segments: readonly SphinxSegment[]): boolean {
+function hasUnmatchedSpeech(samples: Int16Array, segments: readonly SphinxSegment[]): boolean {
+  const levels = levelsOf(samples, segments);
+  const loudestDb = Math.max(...levels.filter((_db, nth) => isWord(segments[nth])));
   const first = segments.findIndex(isWord);
   const last = segments.findLastIndex(isWord);
   const frames = { between: 0, around: 0 };
   for (const [nth, segment] of segments.entries()) {
     if (isWord(segment) || segment.frames < UNMATCHED_FRAMES_MIN.between) continue;
     if (-segment.score / segment.frames < PAUSE_MISFIT_MIN) continue;
+    if ((levels[nth] ?? 0) < loudestDb - PAUSE_BELOW_WORDS_DB_MAX) continue;
     frames[nth > first && nth < last ? 'between' : 'around'] += segment.frames;
   }
   return (
@@ -132,9 +137,20 @@ function hasUnmatchedSpeech(segments: readonly SphinxSegment[]): boolean {
   );
 }
 
+/** Of each segment, in decibels; they cover the utterance. */
+function levelsOf(samples: Int16Array, segments: readonly SphinxSegment[]): number[] {
+  const all = segments.reduce((sum, { frames }) => sum + frames, 0);
+  let at = 0;
+  return segments.map(({ frames }) => {
+    const from = Math.floor((samples.length * at) / all);
+    at += frames;
+    return levelDb(samples.subarray(from, Math.floor((samples.length * at) / all)));
+  });
+}
+
 /** No pause, filler or empty transition. */
-function isWord({ word }: SphinxSegment): boolean {
-  return !/^[<[(+]/.test(word);
+function isWord(segment: SphinxSegment | undefined): boolean {
+  return segment !== undefined && !/^[<[(+]/.test(segment.word);
 }
 
 /** Per frame of the words, without pauses and fillers. */

@@ -2,8 +2,11 @@
 // what was set with synthesized voices. The figures are printed, and are in docs/recognition.md.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { missingLibraries } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
+import { xorshift } from '../../../audio/sounds.ts';
+import { openJudge } from '../../../bench/recognition/judged-words.ts';
 import { definition, edge, end, start } from '../../../workflow/definitions.ts';
 import {
   COMMANDS,
@@ -12,6 +15,7 @@ import {
   INTERRUPTED_SENTENCES,
   openInProcess,
   READ_ALOUD,
+  samplesOf,
   type Understanding,
   understood,
   WHOLE_SENTENCES,
@@ -78,6 +82,22 @@ async function each(
 
 const count = (of: readonly Understanding[], outcome: string) =>
   of.filter((one) => one.outcome === outcome).length;
+
+describe.skipIf(missing !== undefined)(`human speech${skipped}`, () => {
+  // The line around a recording was taken for words that the grammar lacks.
+  it.each([0, 2, 8, 30])('is accepted on a line of its own noise, up to a sample of %i', (peak) => {
+    const judge = openJudge();
+    const step = { ...OPEN_SPEECH, closed: true, phrases: CARDS };
+    const random = xorshift(7);
+    for (const speech of COMMANDS.filter(({ text }) => /^(ten|seven) of clubs$/.test(text))) {
+      const line = new Int16Array(16_000).map(() => Math.round(peak * random()));
+      const pcm = samplesOf(speech);
+      for (const [nth, sample] of pcm.entries()) line[3_200 + nth] = sample;
+      expect(judge.judge(line, step)).toMatchObject({ text: speech.text, trust: 'accept' });
+    }
+    judge.close();
+  });
+});
 
 describe.skipIf(missing !== undefined)(`human speech in a call${skipped}`, () => {
   it('is accepted in at most 3 of 100 cases where no step expects it, and ends no call', async () => {
