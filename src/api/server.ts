@@ -16,6 +16,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { requestSeconds } from '../metrics/api-metrics.ts';
 import { metricsText } from '../metrics/exposition.ts';
 import { registry } from '../metrics/metrics.ts';
+import { inShare } from '../std/work-share.ts';
 import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { authRoutes, logInRoutes } from './accounts/auth-routes.ts';
 import { organizationRoutes } from './accounts/organization-routes.ts';
@@ -164,11 +165,21 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
 /** After what is answered at once, and before a key is checked. */
 function admitRequests(api: Api, admission: RequestAdmission): void {
   api.decorateRequest('place', null);
+  api.decorateRequest('share');
   api.addHook('onRoute', (route) => {
     route.config = { admission: admissionOf(route.schema?.operationId), ...route.config };
   });
+  api.addHook('onRequest', (request, _reply, done) => {
+    request.share = admission.shareOf(request);
+    inShare(request.share, done);
+  });
   api.addHook('onRequest', (request, reply) => admission.begin(request, reply));
   api.addHook('preParsing', async (request) => admission.pause(request));
+  // What comes after a body begins in the socket's context.
+  api.addHook('preValidation', (request, _reply, done) => {
+    admission.renameShare(request);
+    inShare(request.share, done);
+  });
   api.addHook('preValidation', (request) => admission.resume(request));
   api.addHook('onSend', async (request, reply, payload) => {
     admission.end(request, reply, payload);

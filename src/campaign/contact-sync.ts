@@ -6,6 +6,7 @@ import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
+import { inShare, organizationShare } from '../std/work-share.ts';
 import type { NewContact } from '../store/campaigns/dial-attempts.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
@@ -35,7 +36,7 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
   try {
     checkSourceKey(organizationId, sourceId);
     await checkSource(deps, sourceId, RULES);
-    await storeContacts(deps, campaign, signal);
+    await inShare(organizationShare(organizationId), () => storeContacts(deps, campaign, signal));
   } catch (error) {
     if (codeOf(causeOf(error)) === 'FILE_NOT_FOUND' && (await waitsForFile(deps, campaign))) {
       return true;

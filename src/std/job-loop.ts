@@ -3,6 +3,7 @@
 
 import type { Clock, Timer } from './clock.ts';
 import type { Random } from './random.ts';
+import { inShare } from './work-share.ts';
 
 /** Default limit for `stop` to wait for the run in progress; callers may give a shorter one. */
 const STOP_MS_MAX = 120_000;
@@ -109,7 +110,8 @@ export class JobLoop {
   async #runOnce(): Promise<number> {
     const { everyMs, run, onError } = this.#options;
     try {
-      await run(this.#stopping.signal);
+      // Not of whoever woke it, or whose timer it is.
+      await inShare(undefined, () => run(this.#stopping.signal));
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;

@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf } from '../../errors/gateway-error.ts';
 import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
+import { organizationShare, type WorkShare } from '../../std/work-share.ts';
 import { ClientGone } from './client-gone.ts';
 import { FairQueue, type QueueLimits } from './fair-queue.ts';
 import type { Admission } from './route-admissions.ts';
@@ -14,6 +15,8 @@ import { ShareNames } from './share-names.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
+/** They are few, and calls wait for them. */
+const WEBHOOKS = 'webhooks';
 /** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
 const LARGE_BYTES_MIN = 32_768;
 /** A report that is sent keeps its place so long: then it is the client who reads slowly. */
@@ -34,6 +37,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null where nothing waits. */
     place: Place | null;
+    /** Whose its statements are, at the database. */
+    share: WorkShare;
   }
   interface FastifyContextConfig {
     /** Default: `ordinary`. */
@@ -56,6 +61,17 @@ export class RequestAdmission {
       outside: queue('outside'),
       outsideLarge: queue('outsideLarge'),
     };
+  }
+
+  /** Before the key is checked. */
+  shareOf(request: FastifyRequest): WorkShare {
+    const isWebhook = request.routeOptions.config.providerBody === true;
+    return { name: isWebhook ? WEBHOOKS : this.#names.nameOf(request) };
+  }
+
+  /** Once it is known who asks. */
+  renameShare({ share, principal }: FastifyRequest): void {
+    if (principal !== null) Object.assign(share, organizationShare(principal.organizationId));
   }
 
   /** Before the key is checked. Throws what a queue throws. */

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { clientName } from '../../std/client-address.ts';
+import { organizationShare } from '../../std/work-share.ts';
 
 /** Keys that are kept, the least recently used removed first; each is a hash and an id. */
 const KEYS_MAX = 10_000;
@@ -14,7 +15,7 @@ export class ShareNames {
   readonly #organizations = new Map<string, string>();
 
   nameOf(request: FastifyRequest): string {
-    if (request.principal !== null) return organizationName(request.principal.organizationId);
+    if (request.principal !== null) return organizationShare(request.principal.organizationId).name;
     const key = keyOf(request);
     const organization = key === undefined ? undefined : this.#organizations.get(key);
     return organization ?? `address ${clientName(request.ip)}`;
@@ -26,16 +27,12 @@ export class ShareNames {
     if (key === undefined) return;
     this.#organizations.delete(key);
     if (request.principal === null) return;
-    this.#organizations.set(key, organizationName(request.principal.organizationId));
+    this.#organizations.set(key, organizationShare(request.principal.organizationId).name);
     const [oldest] = this.#organizations.keys();
     if (this.#organizations.size > KEYS_MAX && oldest !== undefined) {
       this.#organizations.delete(oldest);
     }
   }
-}
-
-function organizationName(id: string): string {
-  return `organization ${id}`;
 }
 
 /** A hash: what is remembered is no secret. */

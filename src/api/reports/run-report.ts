@@ -4,6 +4,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { inOwnShare } from '../../std/work-share.ts';
 import type { ReportRow } from '../../store/runs/reports.ts';
 import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
 import { publicUrlOf } from '../files/run-artifacts.ts';
@@ -52,7 +53,7 @@ export function sendReport(
     .type('text/csv; charset=utf-8')
     .header('Content-Disposition', `attachment; filename="${report.name}.csv"`)
     .header('Cache-Control', 'no-store')
-    .send(Readable.from(reportLines(deps, report.scope, report.filter)));
+    .send(Readable.from(inOwnShare(reportLines(deps, report.scope, report.filter))));
 }
 
 /** The header line, then the lines of a page of calls at a time. */

@@ -13,9 +13,11 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { storeSeconds } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
+import { currentShare } from '../../std/work-share.ts';
 import type { Traffic } from '../embedded/turn-queue.ts';
 import { APPLICATION_NAMES } from '../embedded/wire-protocol.ts';
 import { plainText } from './column-values.ts';
+import { StatementTurns, type TurnLimits } from './statement-turns.ts';
 import type { Tables } from './tables.ts';
 
 /** Enough for a few hundred calls; the embedded engine runs one statement at a time anyway. */
@@ -24,6 +26,13 @@ const CONNECTIONS_MAX = 10;
 const CONNECTIONS_SHARED_MAX = 5;
 /** Wait for a free connection. */
 const CONNECT_MS_MAX = 5_000;
+/** Of requests and jobs at the embedded engine: one that it works on, one that is next, one whose answer is read. More
+ *  would wait there in the order of arrival, whoever's they are. */
+const TURNS_EMBEDDED_MAX = 3;
+/** Requests have their own limits; these are for a fault in them. */
+const STATEMENTS_WAITING_MAX = 10_000;
+/** As long as one statement. */
+const TURN_MS_MAX = 10_000;
 /** A server that ends loses all connections at once: one line of the log says so. */
 const SAME_LOSS_MS = 1_000;
 /** Wait for the report of the embedded engine's death. */
@@ -142,6 +151,7 @@ const RECONNECT_MS = {
 
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
+  readonly #turns: StatementTurns;
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
   /** Undefined while it answers. */
@@ -149,12 +159,20 @@ class CheckedPool implements PostgresPool {
 
   constructor(pool: Pool, target: DatabaseTarget, options: DatabaseOptions) {
     this.#pool = pool;
+    this.#turns = new StatementTurns(options.clock, turnLimits(pool, target, options));
     this.#reconnectMsMax = RECONNECT_MS[target.kind];
     this.#options = options;
   }
 
+  /** The turn lasts until the connection is released: a transaction is one. */
   async connect(): Promise<PostgresPoolClient> {
-    return new CheckedClient(await this.#connect(), () => this.#connect());
+    const endTurn = await this.#turns.take(currentShare()?.name);
+    try {
+      return new CheckedClient(await this.#connect(), () => this.#connect(), endTurn);
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
   }
 
   async #connect(): Promise<PoolClient> {
@@ -182,6 +200,20 @@ class CheckedPool implements PostgresPool {
   }
 }
 
+function turnLimits(
+  { options: { max } }: Pool,
+  { kind }: DatabaseTarget,
+  { traffic = 'api' }: DatabaseOptions,
+): TurnLimits {
+  const isSerial = kind !== 'server';
+  return {
+    max: isSerial && traffic === 'api' ? TURNS_EMBEDDED_MAX : max,
+    waitingMax: STATEMENTS_WAITING_MAX,
+    waitMsMax: TURN_MS_MAX,
+    isSerial,
+  };
+}
+
 /** Whether the database may be there in a moment: it does not answer, or says that it starts or stops. */
 function isStarting(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^57P0[123]$/.test(error.code ?? '');
@@ -190,15 +222,17 @@ function isStarting(error: unknown): boolean {
 /** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
 class CheckedClient implements PostgresPoolClient {
   readonly #reconnect: () => Promise<PoolClient>;
+  readonly #onReleased: () => void;
   /** Undefined once it is given back. */
   #client: PoolClient | undefined;
   #broken = false;
   /** A statement was sent, so that another connection is not in the same state. */
   #isUsed = false;
 
-  constructor(client: PoolClient, reconnect: () => Promise<PoolClient>) {
+  constructor(client: PoolClient, reconnect: () => Promise<PoolClient>, onReleased: () => void) {
     this.#client = client;
     this.#reconnect = reconnect;
+    this.#onReleased = onReleased;
   }
 
   query(cursor: never): never;
@@ -215,13 +249,18 @@ class CheckedClient implements PostgresPoolClient {
         throw asStoreError(error);
       }
     }
-    this.release();
+    this.#giveBack();
     this.#client = await this.#reconnect();
     this.#broken = false;
     return this.query(text, values);
   }
 
   release(): void {
+    this.#giveBack();
+    this.#onReleased();
+  }
+
+  #giveBack(): void {
     this.#client?.release(this.#broken);
     this.#client = undefined;
   }
