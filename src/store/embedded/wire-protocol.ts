@@ -67,6 +67,14 @@ export class FrontendMessages {
     return this.#take(1 + length);
   }
 
+  /** Removes the next message if it is this one. */
+  takeIf(expected: Buffer): boolean {
+    if (this.#peek(expected.length)?.subarray(0, expected.length).equals(expected) !== true)
+      return false;
+    this.#take(expected.length);
+    return true;
+  }
+
   /** The first `count` bytes in one piece, not removed. */
   #peek(count: number): Buffer | undefined {
     if (this.#bytes < count) return undefined;
@@ -143,6 +151,14 @@ export function welcome(): Buffer {
     message('Z', Buffer.from('I')),
   ]);
 }
+
+/** As our driver begins a transaction. */
+export const BEGIN = queryMessage('begin');
+/** The server's answer to it. */
+export const BEGUN = Buffer.concat([
+  message('C', Buffer.from('BEGIN\0')),
+  message('Z', Buffer.from('T')),
+]);
 
 /** An error that ends the connection. */
 export function fatal(sqlState: string, text: string): Buffer {

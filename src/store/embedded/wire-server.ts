@@ -1,5 +1,5 @@
 // Multiplexes many connections onto the one session of the embedded engine. A connection owns the engine from its
-// first message until the engine is ready outside a transaction; the others wait in a priority queue (turn-queue.ts).
+// first statement until the engine is ready outside a transaction; the others wait in a priority queue (turn-queue.ts).
 // The server rolls back the transaction of a connection that closes inside it. No authentication: only the owner of
 // the socket's folder may enter it.
 
@@ -8,6 +8,8 @@ import { type Clock, nextTick, type Timer } from '../../std/clock.ts';
 import type { PgliteEngine } from './pglite-engine.ts';
 import { type Traffic, TurnQueue } from './turn-queue.ts';
 import {
+  BEGIN,
+  BEGUN,
   FrontendMessages,
   fatal,
   isStatement,
@@ -60,6 +62,8 @@ interface Session {
   /** Undefined while the engine is in the middle of its messages. */
   status: TransactionStatus | undefined;
   isWaiting: boolean;
+  /** It has begun a transaction, and the engine has not: that is done with its first statement. */
+  isBeginning: boolean;
   hasLeft: boolean;
 }
 
@@ -110,6 +114,7 @@ export class PostgresWireServer {
       statement: undefined,
       status: 'idle',
       isWaiting: false,
+      isBeginning: false,
       hasLeft: false,
     };
     this.#sessions.add(session);
@@ -128,12 +133,21 @@ export class PostgresWireServer {
     if (session.application === undefined && !this.#start(session)) return;
     if (session === this.#owner) {
       this.#serve(session);
-    } else if (!session.isWaiting) {
+    } else if (!session.isWaiting && !this.#begins(session)) {
       session.isWaiting = true;
       const traffic = trafficOf(session.application ?? '') ?? 'api';
       this.#waiting.push(session, traffic, this.#options.clock.monotonicMs());
     }
     this.#scheduleTurn();
+  }
+
+  /** Whether it says no more than that its transaction begins. The engine is free for others until its first statement
+   *  has come, which takes a client as long as its event loop is busy. */
+  #begins(session: Session): boolean {
+    if (session.isBeginning || !session.messages.takeIf(BEGIN)) return false;
+    session.isBeginning = true;
+    session.socket.write(BEGUN);
+    return session.messages.bytes === 0;
   }
 
   /** Whether the session has started and may be served. */
@@ -172,7 +186,7 @@ export class PostgresWireServer {
     if (next === undefined) return;
     next.isWaiting = false;
     this.#owner = next;
-    this.#serve(next);
+    if (!next.isBeginning || this.#begin(next)) this.#serve(next);
     this.#scheduleTurn();
   }
 
@@ -207,6 +221,17 @@ export class PostgresWireServer {
         this.#leave(session);
       });
     }
+  }
+
+  /** False if the engine broke. */
+  #begin(session: Session): boolean {
+    session.isBeginning = false;
+    const answer = this.#execute(BEGIN);
+    if (answer === undefined) return false;
+    session.status = statusAfter(answer);
+    if (session.status === 'open') return true;
+    this.#options.broken(new Error('the engine begins no transaction'));
+    return false;
   }
 
   #leave(session: Session): void {

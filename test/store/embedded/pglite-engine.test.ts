@@ -153,6 +153,11 @@ describe('taking turns', () => {
     open.push(client);
     return client;
   }
+  async function begun(): Promise<Client> {
+    const client = await connected();
+    await client.query('begin');
+    return client;
+  }
   function pool(max: number): Pool {
     const made = new Pool({ ...settings('patchbay'), max });
     open.push(made);
@@ -218,9 +223,35 @@ describe('taking turns', () => {
     expect((await next.query('select n from t')).rows).toEqual([{ n: 0 }]);
   });
 
+  it('serves others until the first statement of a transaction', async () => {
+    const beginner = await connected();
+    await beginner.query('begin');
+    const next = await connected();
+    await next.query('update t set n = 5');
+    expect((await beginner.query('select n from t')).rows).toEqual([{ n: 5 }]);
+    await beginner.query('update t set n = 6');
+    await beginner.query('rollback');
+    expect((await next.query('select n from t')).rows).toEqual([{ n: 5 }]);
+  });
+
+  it('ends a transaction without a statement, and one whose first statement fails', async () => {
+    const client = await connected();
+    for (const end of ['commit', 'rollback']) {
+      await client.query('begin');
+      await client.query(end);
+    }
+    await client.query('begin');
+    await expect(client.query('select * from nothing')).rejects.toThrow('does not exist');
+    await client.query('rollback');
+    destroy(await begun());
+    const next = await connected();
+    expect((await next.query('select n from t')).rows).toEqual([{ n: 0 }]);
+  });
+
   it('cuts off who holds a transaction and says nothing', async () => {
     const holder = await connected();
     await holder.query('begin');
+    await holder.query('select n from t');
     const next = await connected();
     const answer = next.query('select n from t');
     clock.advance(14_999);
@@ -235,6 +266,7 @@ describe('taking turns', () => {
   it('serves calls before the API and the API before maintenance', async () => {
     const holder = await connected();
     await holder.query('begin');
+    await holder.query('select n from t');
     const [maintenance, api, call] = [
       await connected('patchbay-maintenance'),
       await connected('patchbay'),
