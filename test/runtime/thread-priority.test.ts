@@ -18,7 +18,7 @@ async function nicenessAfter(call: string): Promise<Niceness> {
   const code = `
     import { readdirSync } from 'node:fs';
     import { getPriority } from 'node:os';
-    import { raiseEventLoopPriority, lowerProcessPriority } from ${JSON.stringify(source.href)};
+    import { raiseEventLoopPriority, lowerDatabasePriority, lowerProcessPriority } from ${JSON.stringify(source.href)};
     ${call};
     const others = readdirSync('/proc/self/task').map(Number).filter((each) => each !== process.pid);
     const main = getPriority(process.pid);
@@ -44,7 +44,13 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
   it('gives a process a lower priority than those that it serves, and its other threads one below its event loop', async () => {
     const { main, others } = await nicenessAfter('lowerProcessPriority()');
     expect(main).toBe(serving);
-    expect(new Set(others)).toEqual(new Set([Math.min(19, usual + 17)]));
+    expect(new Set(others)).toEqual(new Set([Math.min(19, usual + 12)]));
+  });
+
+  it('gives the database a priority between calls and what is served beside them', async () => {
+    const { main, others } = await nicenessAfter('lowerDatabasePriority()');
+    expect(main).toBe(Math.min(19, usual + 3));
+    expect(new Set(others)).toEqual(new Set([Math.min(19, usual + 8)]));
   });
 
   it('leaves a thread that lowers itself at one priority, before or after its process is lowered', async () => {
