@@ -8,6 +8,7 @@ import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { FILE_KEY } from './upload-links.ts';
+import { UploadPace } from './upload-pace.ts';
 
 /** 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;
@@ -30,6 +31,7 @@ const uploadQuery = z.looseObject({
 /** In a context of its own, as nothing else takes its body unread. */
 export function uploadRoutes(deps: ApiDeps) {
   const running = new RunningUploads();
+  const pace = new UploadPace(deps.clock);
   return async (api: Api): Promise<void> => {
     api.removeAllContentTypeParsers();
     api.addContentTypeParser('*', async () => undefined);
@@ -66,7 +68,7 @@ export function uploadRoutes(deps: ApiDeps) {
             // The key was made for this link: what lies there was sent under it.
             const isUsed = (await deps.files.stat(upload.key)) !== undefined;
             if (isUsed) throw new GatewayError('FILE_LINK_INVALID');
-            await receive(deps, upload, raw);
+            await receive(deps, upload, { body: raw, pace });
           } finally {
             done();
           }
@@ -114,9 +116,13 @@ function checkHeaders(upload: LinkedUpload, headers: IncomingMessage['headers'])
   }
 }
 
-async function receive(deps: ApiDeps, upload: LinkedUpload, body: IncomingMessage): Promise<void> {
+async function receive(
+  deps: ApiDeps,
+  { key, bytesMax }: LinkedUpload,
+  { body, pace }: { body: IncomingMessage; pace: UploadPace },
+): Promise<void> {
   try {
-    await deps.files.receive(upload.key, piecesOf(body), upload.bytesMax);
+    await deps.files.receive(key, paced(body, organizationOf(key), pace), bytesMax);
   } catch (error) {
     if (error instanceof GatewayError) {
       await discard(body);
@@ -124,6 +130,17 @@ async function receive(deps: ApiDeps, upload: LinkedUpload, body: IncomingMessag
     }
     if (body.destroyed) throw new GatewayError('FILE_CUT_OFF', {}, error);
     throw error;
+  }
+}
+
+async function* paced(
+  body: IncomingMessage,
+  organization: string,
+  pace: UploadPace,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of piecesOf(body)) {
+    yield piece;
+    await pace.received(organization, piece.length);
   }
 }
 
