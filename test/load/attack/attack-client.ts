@@ -21,6 +21,7 @@ export interface KillFigures {
   apiBackMs: number | null;
   refusedConnections: number | null;
   callsFailedAtKill: number | null;
+  callFailuresAtKill: string[];
 }
 
 export class AttackClient {
@@ -79,8 +80,13 @@ export class AttackClient {
     const apiBackMs = performance.now() - startMs;
     await sleep(AFTER_MS);
     probe.stop();
-    const { newCallsFailed } = await this.#process.ask({ order: 'stop' });
-    return { apiBackMs, refusedConnections: probe.refused, callsFailedAtKill: newCallsFailed };
+    const { newCallsFailed, newCallFailures } = await this.#process.ask({ order: 'stop' });
+    return {
+      apiBackMs,
+      refusedConnections: probe.refused,
+      callsFailedAtKill: newCallsFailed,
+      callFailuresAtKill: newCallFailures,
+    };
   }
 
   end(): void {
