@@ -9,7 +9,7 @@ import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.t
 import type { Clock } from '../../std/clock.ts';
 import { organizationShare, type WorkShare } from '../../std/work-share.ts';
 import { ClientGone } from './client-gone.ts';
-import { FairQueue, type QueueLimits } from './fair-queue.ts';
+import { FairQueue, type QueueLimits, tooMany } from './fair-queue.ts';
 import type { Admission } from './route-admissions.ts';
 import { ShareNames } from './share-names.ts';
 
@@ -80,7 +80,17 @@ export class RequestAdmission {
     const place = new Place(this.#clock);
     request.place = place;
     reply.raw.once('close', () => place.abandon());
+    if (hasBody(request)) this.#refuseFull(request);
     await this.#enter(request, hasBody(request) ? 'ordinary' : queueOf(request));
+  }
+
+  /** What cannot wait for the work on its body is refused before the body is received and the key is checked, which takes
+   *  more than refusing. Throws TOO_MANY_REQUESTS. */
+  #refuseFull(request: FastifyRequest): void {
+    const queue = queueOf(request, Number(request.headers['content-length'] ?? 0));
+    if (queue === 'ordinary' || !this.#queues[queue].isFullFor(this.#names.nameOf(request))) return;
+    admissionSeconds.observe({ class: CLASSES[queue], result: 'refused' }, 0);
+    throw tooMany();
   }
 
   /** Once the body has come, and before anything is done with it. Throws what a queue throws. */
@@ -192,9 +202,9 @@ function kindOf({ routeOptions: { config } }: FastifyRequest): Admission {
   return config.admission ?? 'ordinary';
 }
 
-function queueOf(request: FastifyRequest): QueueName {
+function queueOf(request: FastifyRequest, bytes = request.rawBody.length): QueueName {
   const kind = kindOf(request);
-  const isLarge = request.rawBody.length >= LARGE_BYTES_MIN;
+  const isLarge = bytes >= LARGE_BYTES_MIN;
   if (kind === 'outside') return isLarge ? 'outsideLarge' : kind;
   if (kind === 'ordinary' || kind === 'first') return isLarge ? 'heavy' : 'ordinary';
   return kind;

@@ -55,9 +55,19 @@ export class FairQueue {
   async enter(name: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     this.#takeBack();
-    const { max, ofNameMax } = this.#limits;
-    if (this.size < max && this.#of(name) < ofNameMax) return this.#begin(name);
+    if (this.#mayBegin(name)) return this.#begin(name);
     return this.#wait(name, signal);
+  }
+
+  /** Whether the name has as many pieces under way and waiting as it may. */
+  isFullFor(name: string): boolean {
+    const own = this.#lines.get(name)?.length ?? 0;
+    return own >= this.#limits.waitingOfNameMax && !this.#mayBegin(name);
+  }
+
+  #mayBegin(name: string): boolean {
+    const { max, ofNameMax } = this.#limits;
+    return this.size < max && this.#of(name) < ofNameMax;
   }
 
   #of(name: string): number {
@@ -157,6 +167,6 @@ export class FairQueue {
   }
 }
 
-function tooMany(): GatewayError {
+export function tooMany(): GatewayError {
   return new GatewayError('TOO_MANY_REQUESTS', { retryAfterS: RETRY_AFTER_S });
 }

@@ -235,10 +235,26 @@ it('gives the place of an answer back at once whose client has left while it was
   expect(second.place?.isHeld).toBe(true);
 });
 
+it('refuses a large body before it is received if its line is full', async () => {
+  const clock = new FakeClock();
+  const heavy = queue({ max: 1, ofNameMax: 1, waitingOfNameMax: 1 });
+  const admission = new RequestAdmission(clock, { heavy });
+  const begin = (request: FastifyRequest) =>
+    admission.begin(request, { raw: new EventEmitter() } as unknown as FastifyReply);
+  await begin(requestOf());
+  const waiting = begin(requestOf());
+  const large = { 'content-length': '40000' };
+  await expect(begin(requestOf(large))).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS' });
+  await begin({ ...requestOf(large), ip: '192.0.2.2' } as FastifyRequest);
+  clock.advance(60_000);
+  await expect(waiting).rejects.toMatchObject({ code: 'API_BUSY' });
+  await begin(requestOf(large));
+});
+
 /** What is read of a request for a report. */
-function requestOf(): FastifyRequest {
+function requestOf(headers: Record<string, string> = {}): FastifyRequest {
   return {
-    ...{ headers: {}, principal: null, ip: '192.0.2.1', place: null, rawBody: Buffer.alloc(0) },
+    ...{ headers, principal: null, ip: '192.0.2.1', place: null, rawBody: Buffer.alloc(0) },
     routeOptions: { config: { admission: 'heavy' } },
   } as unknown as FastifyRequest;
 }
