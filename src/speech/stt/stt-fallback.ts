@@ -7,7 +7,7 @@ import type { Clock } from '../../std/clock.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
-import type { SttFallbackService } from './fallback/recognizer-line.ts';
+import { type SttFallbackService, unusable } from './fallback/recognizer-line.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {
@@ -43,19 +43,19 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
     open(expectation, listener, list = 0) {
       const { capabilities } = likely().service;
       const own = lists[list] ?? services;
-      const first = own.findIndex((each) => !isFull(each) && each.circuit.admit());
-      for (const { service, sessions } of own.slice(0, first === -1 ? undefined : first)) {
-        if (sessions?.isFull !== true) continue;
-        options.onPermanentFault?.(limitFault('stt', service.name, sessions));
+      const { used, first, passed } = beginningOf(own, services);
+      for (const fault of limitFaultsOf(passed)) options.onPermanentFault?.(fault);
+      const entry = used[first];
+      if (entry === undefined) return refused(own[0]?.service.name ?? '', clock, listener);
+      if (used !== own) {
+        const fault = unusable(own, entry);
+        options.log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
+        options.onPermanentFault?.(fault);
       }
-      if (first === -1) return refused(own[0]?.service.name ?? '', clock, listener);
-      if (own[first]?.service.capabilities !== capabilities) {
-        clock.after(0, () => {
-          const actual = own[first]?.service.capabilities;
-          if (actual !== undefined) listener.onReplaced?.(actual);
-        });
-      }
-      return new FallbackRecognizer({ ...options, lists, list, first, expectation, listener });
+      const actual = entry.service.capabilities;
+      if (actual !== capabilities) clock.after(0, () => listener.onReplaced?.(actual));
+      const from = { lists, list: used === own ? list : 0, first };
+      return new FallbackRecognizer({ ...options, ...from, expectation, listener });
     },
     prepare() {
       const { service, sessions } = likely();
@@ -63,6 +63,27 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** In the list of the step; in the first one where none of its own can be used. `passed`: what comes before it. */
+function beginningOf(own: readonly SttFallbackService[], services: readonly SttFallbackService[]) {
+  const first = usableIn(own);
+  if (first !== -1) return { used: own, first, passed: own.slice(0, first) };
+  if (own === services) return { used: own, first, passed: own };
+  const other = usableIn(services);
+  const before = other === -1 ? services : services.slice(0, other);
+  return { used: services, first: other, passed: [...own, ...before] };
+}
+
+function limitFaultsOf(passed: readonly SttFallbackService[]): ServiceFault[] {
+  return [...new Set(passed)].flatMap(({ service, sessions }) =>
+    sessions?.isFull === true ? [limitFault('stt', service.name, sessions)] : [],
+  );
+}
+
+/** -1: each circuit is open, or the key at its limit. */
+function usableIn(list: readonly SttFallbackService[]): number {
+  return list.findIndex((each) => !isFull(each) && each.circuit.admit());
 }
 
 function isFull({ sessions }: SttFallbackService): boolean {

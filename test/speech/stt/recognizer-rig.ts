@@ -28,23 +28,27 @@ export class RecognizerRig {
   /** `final` and `ended` in their order. */
   readonly order: string[] = [];
 
-  constructor(clock: FakeClock, stt: SpeechToText, expectation = OPEN_SPEECH) {
+  constructor(clock: FakeClock, stt: SpeechToText, expectation = OPEN_SPEECH, list = 0) {
     this.clock = clock;
-    this.recognizer = stt.open(expectation, {
-      onPartial: ({ text }) => this.partials.push(text),
-      onFinal: (words) => {
-        this.order.push('final');
-        this.finals.push(words);
+    this.recognizer = stt.open(
+      expectation,
+      {
+        onPartial: ({ text }) => this.partials.push(text),
+        onFinal: (words) => {
+          this.order.push('final');
+          this.finals.push(words);
+        },
+        onTurn: (turn, { text }) => {
+          this.order.push(turn);
+          this.turns.push([turn, text]);
+        },
+        onUsage: (usage) => this.usage.push(usage),
+        onReplaced: (capabilities) => this.replaced.push(capabilities),
+        onDelayed: (ms) => this.delays.push(ms),
+        onError: (error) => this.errors.push(error),
       },
-      onTurn: (turn, { text }) => {
-        this.order.push(turn);
-        this.turns.push([turn, text]);
-      },
-      onUsage: (usage) => this.usage.push(usage),
-      onReplaced: (capabilities) => this.replaced.push(capabilities),
-      onDelayed: (ms) => this.delays.push(ms),
-      onError: (error) => this.errors.push(error),
-    });
+      list,
+    );
   }
 
   /** All words of all finals. */

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
@@ -228,6 +229,36 @@ describe('a recogniser with several lists', () => {
     expect(faults).toEqual(['b rate']);
     rig.recognizer.switchTo?.(0);
     expect(faults).toEqual(['b rate']);
+  });
+
+  it('begins with the first list where no service of its own can be used, and says so', () => {
+    const clock = new FakeClock();
+    const entry = (name: string) => {
+      const service = new RecognizingService({ clock, name });
+      return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+    };
+    const [a, b, c] = [entry('a'), entry('b'), entry('c')];
+    const sessions = new SessionLimit(clock, 1);
+    sessions.opened();
+    c.circuit.failed(new ServiceFault('stt', 'c', 'auth', { detail: 'refused' }));
+    const faults: string[] = [];
+    const stt = createSttFallback({
+      ...{ services: [a], others: [[{ ...b, sessions }, c]], clock, log: quietLog().log },
+      onPermanentFault: ({ service, detail }) => faults.push(`${service}: ${detail}`),
+    });
+    const rig = new RecognizerRig(clock, stt, OPEN_SPEECH, 1);
+    new SpeakingCaller(rig).turn(many(2));
+    new SpeakingCaller(rig).silence(800);
+    expect(rig.text).toBe(many(2));
+    expect(rig.errors).toEqual([]);
+    expect(faults).toEqual([
+      'b: all 1 sessions of the key are in use',
+      'b: no recogniser of the node can be used (b, c): faults a short time ago, or keys at their limit; a goes on',
+    ]);
+    // Its own list again, once that has room.
+    sessions.closed();
+    rig.recognizer.switchTo?.(1);
+    expect(b.service.sessions).toHaveLength(1);
   });
 
   it('counts no session that a service fails to open', () => {

@@ -113,7 +113,7 @@ export function isFamily(
 }
 
 /** For the owner of the node: the call goes on with `before`. */
-function unusable(
+export function unusable(
   wanted: readonly SttFallbackService[],
   before: SttFallbackService | undefined,
 ): ServiceFault {
