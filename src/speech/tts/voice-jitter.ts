@@ -10,7 +10,8 @@ const WINDOW_MS = 30_000;
 const STEP_MS = 20;
 /** Of the cushion. What is later comes after a pause of the service, which no begin can wait for. */
 const CUSHION_MS_MAX = 200;
-/** The share of utterances whose lateness may be above the cushion. */
+/** The share of utterances whose lateness may be above the cushion; one of fewer than a hundred, so that a single late
+ *  one does not delay all calls. */
 const UNCOVERED = 0.01;
 const STEPS = CUSHION_MS_MAX / STEP_MS + 1;
 
@@ -34,7 +35,7 @@ export class VoiceJitter {
     this.#turn();
     let total = 0;
     for (let step = 0; step < STEPS; step++) total += this.#at(step);
-    let uncovered = Math.floor(total * UNCOVERED);
+    let uncovered = Math.max(1, Math.floor(total * UNCOVERED));
     for (let step = STEPS - 1; step > 0; step--) {
       uncovered -= this.#at(step);
       if (uncovered < 0) return step * STEP_MS;

@@ -125,15 +125,17 @@ describe('the voice of a service', () => {
     const call = createTtsFallback({ services, clock, log: quietLog().log });
     expect(call.cushionMs).toBe(0);
     const silent = { onAudio: () => undefined, onWords: () => undefined };
-    const stream = call.stream?.(undefined, {
-      ...silent,
-      onDone: () => undefined,
-      onError: () => undefined,
-    });
-    stream?.push('Hello.');
-    stream?.end();
-    // 360 ms in pieces of 100 ms, each 25 ms late: the last one by 75 ms.
-    await clock.advanceAsync(1_000);
+    for (let nth = 0; nth < 2; nth++) {
+      const stream = call.stream?.(undefined, {
+        ...silent,
+        onDone: () => undefined,
+        onError: () => undefined,
+      });
+      stream?.push('Hello.');
+      stream?.end();
+      // 360 ms in pieces of 100 ms, each 25 ms late: the last one by 75 ms.
+      await clock.advanceAsync(1_000);
+    }
     expect(call.cushionMs).toBe(80);
   });
 });

@@ -29,13 +29,24 @@ it('is none for a service that is ahead of what is played', () => {
   expect(jitter.cushionMs).toBe(0);
 });
 
-it('is what the latest audio of an utterance was late by, in whole frames', () => {
+it('is what the second latest utterance was late by, in whole frames', () => {
   const { jitter, speak } = jitterOf();
   speak(20, 20);
+  speak(130);
   speak(130);
   expect(jitter.cushionMs).toBe(40);
   // Twice late by 30 ms: the begin must have been later by both.
   speak(130, 130, 50);
+  speak(130, 130, 50);
+  expect(jitter.cushionMs).toBe(60);
+});
+
+it('is none for one late utterance alone', () => {
+  const { jitter, speak } = jitterOf();
+  for (let nth = 0; nth < 20; nth++) speak(20);
+  speak(190);
+  expect(jitter.cushionMs).toBe(0);
+  speak(150);
   expect(jitter.cushionMs).toBe(60);
 });
 
@@ -50,7 +61,8 @@ it('covers all but one in a hundred utterances', () => {
 });
 
 it('does not count audio that waited for its text, nor a pause of the service', () => {
-  const { clock, jitter } = jitterOf();
+  const { clock, jitter, speak } = jitterOf();
+  speak(190);
   const utterance = jitter.begin();
   utterance.audio(PIECE_SAMPLES);
   clock.advance(190);
@@ -69,6 +81,7 @@ it('does not count audio that waited for its text, nor a pause of the service', 
 it('is forgotten after a minute at most, and not before half of one', () => {
   const { clock, jitter, speak } = jitterOf();
   speak(150);
+  speak(150);
   clock.advance(29_000);
   speak(20);
   expect(jitter.cushionMs).toBe(60);
@@ -76,6 +89,7 @@ it('is forgotten after a minute at most, and not before half of one', () => {
   expect(jitter.cushionMs).toBe(60);
   clock.advance(30_000);
   expect(jitter.cushionMs).toBe(0);
+  speak(150);
   speak(150);
   clock.advance(90_000);
   expect(jitter.cushionMs).toBe(0);
