@@ -70,6 +70,12 @@ export class ServiceLine {
     this.#held.hold(entry.sessions);
   }
 
+  /** The call plays a line that the service has kept: it begins with this voice, and stays with it. That proves nothing
+   *  of the service. */
+  played(entry: TtsFallbackService): void {
+    this.#held.hold(entry.sessions);
+  }
+
   #hasRoom({ sessions }: TtsFallbackService): boolean {
     return this.#held.hasRoom(sessions);
   }

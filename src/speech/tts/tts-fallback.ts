@@ -35,7 +35,9 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
     },
     kept(text, voice) {
       const entry = line.current();
-      return entry?.service.kept?.(text, voice ?? entry.voice);
+      const samples = entry?.service.kept?.(text, voice ?? entry.voice);
+      if (entry !== undefined && samples !== undefined) line.played(entry);
+      return samples;
     },
     prepare: () => line.prepare(),
     close: () => Promise.resolve(),

@@ -67,7 +67,8 @@ export interface TextToSpeech {
   /** One utterance of the agent, for services that take text in pieces. Never throws: failures go to the listener,
    *  after this has returned. Undefined: each sentence is a request of its own. */
   stream?(voice: string | undefined, listener: UtteranceListener): SpeechStream;
-  /** The audio of a fixed line, borrowed. Undefined: it is not kept, or nothing is. */
+  /** The audio of a fixed line, borrowed. Undefined: it is not kept, or nothing is. The voice of a call is asked for what
+   *  it plays at once: the call counts with the key of the service. */
   kept?(text: string, voice: string | undefined): Int16Array | undefined;
   /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
   prepare?(): void;

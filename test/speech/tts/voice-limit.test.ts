@@ -15,8 +15,13 @@ import { HeardUtterance } from './heard-utterance.ts';
 
 class PreparedTts extends StreamedTts {
   prepared = 0;
+  /** Lines that it keeps. */
+  readonly lines = new Map<string, Int16Array>();
   prepare(): void {
     this.prepared += 1;
+  }
+  kept(text: string): Int16Array | undefined {
+    return this.lines.get(text);
   }
 }
 
@@ -160,5 +165,31 @@ describe('the limit of a voice’s key', () => {
     await two.says('Two.');
     await one.says('One.');
     expect([said(first), said(second)]).toEqual([['Two.'], ['One.']]);
+  });
+
+  it('counts a call from a greeting that its voice has kept, and shows by the next words that there is no more', async () => {
+    const limited = setUp(1);
+    limited.first.lines.set('Hello.', new Int16Array(160));
+    const [one, two] = [limited.call(), limited.call()];
+    expect(one.tts.kept?.('Good morning.', 'v')).toBeUndefined();
+    expect(limited.sessions.isIdle).toBe(true);
+    expect(one.tts.kept?.('Hello.', 'v')).toHaveLength(160);
+    expect(limited.sessions.isFull).toBe(true);
+    expect(two.tts.kept?.('Hello.', 'v')).toBeUndefined();
+    await two.says('Two.');
+    await one.says('One.');
+    expect([limited.said(limited.first), limited.said(limited.second)]).toEqual([
+      ['One.'],
+      ['Two.'],
+    ]);
+    one.held.release();
+    expect(limited.sessions.isIdle).toBe(true);
+
+    const refusing = setUp(undefined, () => ({ afterMs: 0, fault: faultOf('rate') }));
+    refusing.first.lines.set('Hello.', new Int16Array(160));
+    const three = refusing.call();
+    three.tts.kept?.('Hello.', 'v');
+    await three.says('Three.');
+    expect(refusing.sessions.max).toBe(1);
   });
 });
