@@ -46,7 +46,8 @@ export class SessionLimit {
     return this.#open === 0;
   }
 
-  /** Whether a connection may be opened ahead of a session; if so, it counts until a session opens. */
+  /** Whether a connection may be opened, or a request made, ahead of a session; if so, it counts until a session opens,
+   *  or until `endAhead`. */
   admitAhead(): boolean {
     const { max } = this;
     if (max === Number.POSITIVE_INFINITY) return true;
@@ -56,6 +57,11 @@ export class SessionLimit {
     if (this.#ahead.length >= aheadMax || this.#open + this.#ahead.length >= max) return false;
     this.#ahead.push(now);
     return true;
+  }
+
+  /** A request that was made ahead is over: it waits for no session. */
+  endAhead(): void {
+    this.#ahead.shift();
   }
 
   opened(): void {

@@ -42,6 +42,8 @@ export class ServiceLine {
   readonly #proven = new Set<TtsFallbackService>();
   readonly #held: CallSessions;
   #current: TtsFallbackService | undefined;
+  /** Whose connection was opened ahead, and no request has used. */
+  #prepared: TtsFallbackService | undefined;
 
   constructor(options: TtsFallbackOptions) {
     this.#options = options;
@@ -61,7 +63,17 @@ export class ServiceLine {
 
   prepare(): void {
     const entry = this.current();
-    if (entry?.sessions?.admitAhead() !== false) entry?.service.prepare?.();
+    if (entry?.sessions?.admitAhead() === false) return;
+    this.#prepared = entry;
+    entry?.service.prepare?.();
+  }
+
+  /** Whether a request may be made that no caller waits for; if so, `endAhead` follows. The first one has the connection
+   *  of `prepare`. */
+  admitAhead(entry: TtsFallbackService): boolean {
+    const isPrepared = this.#prepared === entry;
+    this.#prepared = undefined;
+    return isPrepared || entry.sessions?.admitAhead() !== false;
   }
 
   /** Audio of the service came. */
@@ -73,6 +85,7 @@ export class ServiceLine {
   /** The call plays a line that the service has kept: it begins with this voice, and stays with it. That proves nothing
    *  of the service. */
   played(entry: TtsFallbackService): void {
+    this.#prepared = undefined;
     this.#held.hold(entry.sessions);
   }
 
@@ -87,6 +100,7 @@ export class ServiceLine {
   ): SpeechStream {
     const { service, voice, sessions } = entry;
     this.#noteFull(entry);
+    this.#prepared = undefined;
     this.#held.hold(sessions);
     const named = entry === this.#options.services[0] ? (wanted ?? voice) : voice;
     if (service.stream !== undefined) return service.stream(named, listener);

@@ -45,7 +45,7 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
 }
 
 /** The line by the service that speaks, which may have kept it. False if that fails; the fault shows with the next
- *  utterance. */
+ *  utterance. A line that is made ahead counts with the key, and is left out where that has no room. */
 async function fixedLine(
   line: ServiceLine,
   request: SpeechRequest,
@@ -54,6 +54,10 @@ async function fixedLine(
 ): Promise<boolean> {
   const entry = line.current();
   if (entry === undefined) return false;
+  const voice = request.voice ?? entry.voice;
+  const isAhead =
+    request.isAhead === true && entry.service.kept?.(request.text, voice) === undefined;
+  if (isAhead && !line.admitAhead(entry)) return true;
   const parts: Int16Array[] = [];
   const buffer: SpeechListener = {
     onAudio: (samples) => parts.push(samples),
@@ -61,11 +65,12 @@ async function fixedLine(
     onUsage: (usage) => listener.onUsage?.(usage),
   };
   try {
-    const voice = request.voice ?? entry.voice;
     await entry.service.synthesize({ ...request, voice }, buffer, signal);
   } catch {
     signal.throwIfAborted();
     return false;
+  } finally {
+    if (isAhead) entry.sessions?.endAhead();
   }
   for (const samples of parts) listener.onAudio(samples);
   return parts.length > 0;

@@ -192,4 +192,48 @@ describe('the limit of a voice’s key', () => {
     await three.says('Three.');
     expect(refusing.sessions.max).toBe(1);
   });
+
+  it('counts the lines that are made ahead, and makes none where the key has no room', async () => {
+    const { call, first, sessions, said } = setUp(2);
+    const asked: string[] = [];
+    let answer: () => void = () => undefined;
+    const synthesize: TextToSpeech['synthesize'] = ({ text }, listener) => {
+      asked.push(text);
+      return new Promise<void>((resolve) => {
+        answer = () => {
+          listener.onAudio(new Int16Array(160));
+          resolve();
+        };
+      });
+    };
+    Object.assign(first, { synthesize });
+    const makes = async (tts: TextToSpeech, text: string) => {
+      let samples = 0;
+      const onAudio = (part: Int16Array) => {
+        samples += part.length;
+      };
+      const request = { text, voice: 'v', isFixed: true, isAhead: true };
+      const listener = { onAudio, onWords: () => undefined };
+      await tts.synthesize(request, listener, new AbortController().signal);
+      return samples;
+    };
+    const [one, two] = [call(), call()];
+    one.tts.prepare?.();
+    // By the connection that was opened ahead.
+    const made = makes(one.tts, 'Hello.');
+    expect(await makes(two.tts, 'Hello.')).toBe(0);
+    answer();
+    expect(await made).toBe(160);
+    const next = makes(one.tts, 'One moment.');
+    answer();
+    expect(await next).toBe(160);
+    sessions.admitAhead();
+    expect(await makes(two.tts, 'Just a second.')).toBe(0);
+    first.lines.set('Good bye.', new Int16Array(160));
+    const kept = makes(two.tts, 'Good bye.');
+    answer();
+    expect(await kept).toBe(160);
+    expect(asked).toEqual(['Hello.', 'One moment.', 'Good bye.']);
+    expect(said(first)).toEqual([]);
+  });
 });
