@@ -30,6 +30,8 @@ export class AudioPackets {
   readonly #wanted: number;
   #filled = 0;
   #isComplete = false;
+  /** Of a packet that went out behind its `push`. */
+  #fault: { error: unknown } | undefined;
 
   constructor(options: AudioPacketsOptions) {
     this.#options = options;
@@ -41,8 +43,13 @@ export class AudioPackets {
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** 8 kHz, any length; borrowed. */
+  /** 8 kHz, any length; borrowed. Throws what `send` threw for the packet before: nothing outside a call catches it. */
   push(frame: Int16Array): void {
+    if (this.#fault !== undefined) {
+      const { error } = this.#fault;
+      this.#fault = undefined;
+      throw error;
+    }
     for (let from = 0; from < frame.length; ) {
       const count = Math.min(frame.length - from, this.#samples.length - this.#filled);
       copySamples(frame, from, this.#samples, this.#filled, count);
@@ -52,12 +59,20 @@ export class AudioPackets {
     }
     if (this.#filled < this.#wanted || this.#isComplete) return;
     this.#isComplete = true;
-    queueMicrotask(this.flushComplete);
+    queueMicrotask(this.#flushLater);
   }
 
   /** Sends what waits if it is a full packet: before a message that must follow it. */
   readonly flushComplete = (): void => {
     if (this.#isComplete) this.flush();
+  };
+
+  readonly #flushLater = (): void => {
+    try {
+      this.flushComplete();
+    } catch (error) {
+      this.#fault = { error };
+    }
   };
 
   /** Sends what waits. */

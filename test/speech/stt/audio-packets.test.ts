@@ -62,6 +62,30 @@ describe('packets for a recogniser', () => {
     expect(sent.map((each) => each.length)).toEqual([480]);
   });
 
+  it('that cannot be sent are a fault of the next frame, within the call, and once', async () => {
+    let isBroken = true;
+    const sent: Uint8Array[] = [];
+    const send = (packet: Uint8Array) => {
+      if (isBroken) throw new Error('broken');
+      sent.push(packet);
+    };
+    const audio = new AudioPackets({ format: 'ulaw8', packetMs: 20, send });
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', note);
+    audio.push(hum(20, 3_000, 0));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('uncaughtException', note);
+    for (const each of others) process.on('uncaughtException', each);
+    expect(uncaught).toEqual([]);
+    expect(() => audio.push(hum(20, 3_000, 0))).toThrow('broken');
+    isBroken = false;
+    audio.push(hum(20, 3_000, 0));
+    await settled();
+    expect(sent).toHaveLength(1);
+  });
+
   it('keep their bytes when later frames arrive', async () => {
     const { audio, sent } = packets('s16@8000', 20);
     audio.push(new Int16Array(160).fill(257));
