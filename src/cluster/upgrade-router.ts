@@ -33,9 +33,7 @@ export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): Accept
 
 async function handOff(...wanted: Parameters<typeof handOffSocket>): Promise<void> {
   if (await handOffSocket(...wanted)) return;
-  const { socket } = wanted[2];
-  refuseUpgrade(socket, '503 Service Unavailable');
-  socket.destroySoon(); // It is not read any more, so its end is not detected.
+  refuseUpgrade(wanted[2].socket, '503 Service Unavailable');
 }
 
 /** An upgrade is HTTP/1.1's (RFC 9110, 7.8), and names one host. Node's server checks neither for upgrades. */

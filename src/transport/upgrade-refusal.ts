@@ -1,6 +1,7 @@
 // The answer to an upgrade that is not accepted, in the form of every error of the API. Source: contract §1.
 
 import type { Duplex } from 'node:stream';
+import { endConnection } from '../std/last-answer.ts';
 
 /** The whole answer. `status`: code and reason; `header`: further lines, each with its end. */
 export function upgradeRefusal(status: string, header = ''): string {
@@ -16,6 +17,5 @@ export function upgradeRefusal(status: string, header = ''): string {
 
 /** Answers an upgrade without a handler, and ends its connection. */
 export function refuseUpgrade(socket: Duplex, status: string): void {
-  socket.on('error', () => socket.destroy());
-  socket.end(upgradeRefusal(status));
+  endConnection(socket, upgradeRefusal(status));
 }

@@ -4,6 +4,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { endConnection } from '../../std/last-answer.ts';
 import { errorPhrases } from './error-reply.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -25,7 +26,6 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
 
 /** For the server's `connect`: a gateway is no proxy. */
 export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
-  socket.on('error', () => socket.destroy());
   endWith(socket, 405);
 }
 
@@ -37,7 +37,7 @@ function endWith(socket: Duplex, status: number): void {
     `Content-Type: ${JSON_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  endConnection(socket, `${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** For the server's `checkExpectation`: an `Expect` other than `100-continue`, which Node answers itself. */

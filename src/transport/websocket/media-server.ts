@@ -10,6 +10,7 @@ import { mediaSockets } from '../../metrics/metrics.ts';
 import type { SocketKernel } from '../../runtime/direct-socket.ts';
 import { type ClientOf, clientBehind } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
+import { endConnection } from '../../std/last-answer.ts';
 import { MEDIA_PATH as PREFIX } from '../media-path.ts';
 import {
   CLOSE,
@@ -137,7 +138,7 @@ class WebsocketMediaServer implements MediaServer {
       socket.write(answer.text);
       this.#begin({ socket, head, request, endpoint: named?.endpoint });
     } else {
-      endWith(socket, answer.text);
+      endConnection(socket, answer.text);
     }
     return true;
   }
@@ -253,9 +254,4 @@ function singleHeaders(request: IncomingMessage): Record<string, string | undefi
       Array.isArray(value) ? value.join(', ') : value,
     ]),
   );
-}
-
-function endWith(socket: Duplex, answer: string): void {
-  socket.on('error', () => socket.destroy());
-  socket.end(answer);
 }
