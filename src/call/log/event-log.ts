@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import { eventsStored } from '../../metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import { inShare } from '../../std/work-share.ts';
 import { type LiveType, LiveWatchers } from './live-watchers.ts';
 import { stamp } from './transcript.ts';
 
@@ -114,9 +115,10 @@ export class EventLog {
     void this.#write();
   }
 
-  /** Writes follow one another, so that a run's events are stored in order. */
+  /** Writes follow one another, so that a run's events are stored in order. They are the gateway's own work, whichever
+   *  organization's call was first. */
   #write(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#writeAll());
+    this.#writing = this.#writing.then(() => inShare(undefined, () => this.#writeAll()));
     return this.#writing;
   }
 

@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
 import type { Run } from '../../model/run.ts';
 import { Batches, type BatchResult } from '../../std/batches.ts';
+import { inShare } from '../../std/work-share.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { TOGETHER_MAX, together } from '../db/together.ts';
@@ -34,10 +35,17 @@ export class AttemptBeginnings {
   constructor(context: StoreContext) {
     const limits = { itemsMax: TOGETHER_MAX };
     this.#beginnings = new Batches((all) => beginEach(context, all), limits);
-    this.#placed = new Batches(async (attemptIds) => {
-      await notePlaced(context, attemptIds);
-      return attemptIds.map(() => ({ value: undefined }));
-    }, limits);
+    // Of all organizations: the gateway's own work.
+    this.#placed = new Batches(
+      (attemptIds) =>
+        inShare(undefined, () =>
+          together(attemptIds, async (some) => {
+            await notePlaced(context, some);
+            return some.map(() => ({ value: undefined }));
+          }),
+        ),
+      limits,
+    );
   }
 
   /** Throws CALL_LIMIT_REACHED. */
@@ -101,7 +109,7 @@ async function beginTogether(
   return results.map((each) => (typeof each === 'number' ? { value: runs[each] } : each));
 }
 
-/** Attempts that may begin. In the order of their ids: nobody else locks several. */
+/** Attempts that may begin, locked in the order of their ids. */
 async function lockClaims(
   tx: TransactionContext,
   { node, time }: StoreContext,

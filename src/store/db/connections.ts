@@ -29,8 +29,10 @@ const CONNECT_MS_MAX = 5_000;
 /** Of requests and jobs at the embedded engine: one that it works on, one that is next, one whose answer is read. More
  *  would wait there in the order of arrival, whoever's they are. */
 const TURNS_EMBEDDED_MAX = 3;
-/** Requests have their own limits; these are for a fault in them. */
+/** Requests have their own limits; these are for a fault in them. Half is for the gateway's own work alone. */
 const STATEMENTS_WAITING_MAX = 10_000;
+/** The embedded engine completes as many in the wait for a turn. */
+const STATEMENTS_OF_NAME_MAX = 2_000;
 /** As long as one statement. */
 const TURN_MS_MAX = 10_000;
 /** A server that ends loses all connections at once: one line of the log says so. */
@@ -209,6 +211,7 @@ function turnLimits(
   return {
     max: isSerial && traffic === 'api' ? TURNS_EMBEDDED_MAX : max,
     waitingMax: STATEMENTS_WAITING_MAX,
+    waitingOfNameMax: STATEMENTS_OF_NAME_MAX,
     waitMsMax: TURN_MS_MAX,
     isSerial,
   };
@@ -228,6 +231,9 @@ class CheckedClient implements PostgresPoolClient {
   #broken = false;
   /** A statement was sent, so that another connection is not in the same state. */
   #isUsed = false;
+  /** The statement that has begun a transaction, until the next one is answered. The embedded engine answers it at once:
+   *  the wait for the engine is the next one's. */
+  #begun: string | undefined;
 
   constructor(client: PoolClient, reconnect: () => Promise<PoolClient>, onReleased: () => void) {
     this.#client = client;
@@ -239,19 +245,24 @@ class CheckedClient implements PostgresPoolClient {
   query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
     const isFirst = !this.#isUsed;
+    const begun = this.#begun;
     this.#isUsed = true;
+    this.#begun = undefined;
     try {
-      return await this.#client?.query(text, values.map(acceptable));
+      const result = await this.#client?.query(text, values.map(acceptable));
+      if (isFirst && BEGINS.test(text)) this.#begun = text;
+      return result;
     } catch (error) {
       this.#broken = isUnusable(error);
-      // An idle connection may have been lost, to a restart of the database, before anybody here knew.
-      if (!isFirst || !isConnectionLost(error) || !CHANGES_NOTHING.test(text)) {
-        throw asStoreError(error);
-      }
+      // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
+      const isHarmless =
+        begun === undefined ? isFirst && CHANGES_NOTHING.test(text) : !COMMITS.test(text);
+      if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
     }
     this.#giveBack();
     this.#client = await this.#reconnect();
     this.#broken = false;
+    if (begun !== undefined) await this.query(begun, []);
     return this.query(text, values);
   }
 
@@ -268,6 +279,9 @@ class CheckedClient implements PostgresPoolClient {
 
 /** Sent once more it does no harm. */
 const CHANGES_NOTHING = /^\s*(select|begin|start transaction)\b/i;
+const BEGINS = /^\s*(begin|start transaction)\b/i;
+/** Without its answer, nobody knows whether the transaction took place. */
+const COMMITS = /^\s*commit\b/i;
 
 /** Not an answer that is late: the database may be busy with the statement. */
 function isConnectionLost(error: unknown): boolean {

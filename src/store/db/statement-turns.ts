@@ -9,7 +9,10 @@ import type { Clock } from '../../std/clock.ts';
 export interface TurnLimits {
   /** Under way at once. A name that alone has any waiting leaves one place for the next name. */
   max: number;
+  /** Of all; names have half of it together. */
   waitingMax: number;
+  /** Of each name; the gateway's own work has only `waitingMax`. */
+  waitingOfNameMax: number;
   waitMsMax: number;
   /** The database does one thing at a time, in order: a turn has taken the time since the one before it ended. */
   isSerial: boolean;
@@ -63,7 +66,10 @@ export class StatementTurns {
   async take(name: Name): Promise<() => void> {
     const line = this.#lineOf(name);
     if (line.waiting.length === 0 && this.#hasPlaceFor(line)) return this.#begin(line);
-    if (this.#waiting >= this.#limits.waitingMax) throw unavailable('too many statements wait');
+    if (this.#isFull(line)) {
+      this.#forget(line);
+      throw unavailable('too many statements wait');
+    }
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         timer.cancel();
@@ -94,6 +100,12 @@ export class StatementTurns {
       this.#lines.set(name, line);
     } else if (isIdle(line)) line.used = Math.max(line.used, this.#served);
     return line;
+  }
+
+  #isFull({ name, waiting }: Line): boolean {
+    const { waitingMax, waitingOfNameMax } = this.#limits;
+    if (name === undefined) return this.#waiting >= waitingMax;
+    return this.#waiting >= waitingMax / 2 || waiting.length >= waitingOfNameMax;
   }
 
   /** If no other name has any waiting. */

@@ -1,13 +1,18 @@
 // Changes of several requests in one statement or transaction. A batch that the database refuses for what one of its
 // items has does not fail the others.
 
+import { DatabaseError } from 'pg';
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { BatchResult } from '../../std/batches.ts';
 
 /** Of one batch: some ten milliseconds of the embedded engine, for which all others wait. */
 export const TOGETHER_MAX = 50;
 
-/** `work` for all items at once; if the database refuses them, for each alone. Throws STORE_UNAVAILABLE and the like. */
+/** Items that end at the deadline of a statement when they are alone, each after 9 s. The rest fails with the last. */
+const TIMED_OUT_MAX = 2;
+
+/** `work` for all items at once; if the database refuses them, for each alone. Throws STORE_UNAVAILABLE and the like,
+ *  unless a row of one item may be the cause. */
 export async function together<Item, Result>(
   items: readonly Item[],
   work: (items: readonly Item[]) => Promise<BatchResult<Result>[]>,
@@ -15,11 +20,37 @@ export async function together<Item, Result>(
   try {
     return await work(items);
   } catch (error) {
-    if (items.length === 1 || codeOf(error)?.startsWith('STORE_') === true) throw error;
+    if (items.length === 1 || !isOfOneItem(error)) throw error;
   }
   const results: BatchResult<Result>[] = [];
+  let timedOut = 0;
+  let last: unknown;
   for (const item of items) {
-    results.push(...(await work([item]).catch((error: unknown) => [{ error }])));
+    if (timedOut >= TIMED_OUT_MAX) {
+      results.push({ error: last });
+      continue;
+    }
+    try {
+      results.push(...(await work([item])));
+    } catch (error) {
+      results.push({ error });
+      if (sqlStateOf(error) === TIMED_OUT) timedOut += 1;
+      last = error;
+    }
   }
   return results;
+}
+
+/** Query canceled: the deadline of the statement. */
+const TIMED_OUT = '57014';
+
+/** The server has rolled back. A locked row, a deadlock and the statement's deadline may be of one item alone. */
+function isOfOneItem(error: unknown): boolean {
+  if (codeOf(error)?.startsWith('STORE_') !== true) return true;
+  return /^(40|55P03|57014)/.test(sqlStateOf(error) ?? '');
+}
+
+function sqlStateOf(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof DatabaseError ? cause.code : undefined;
 }

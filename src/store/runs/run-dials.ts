@@ -3,7 +3,8 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
-import { Batches } from '../../std/batches.ts';
+import { Batches, type BatchResult } from '../../std/batches.ts';
+import { inShare } from '../../std/work-share.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
@@ -25,16 +26,13 @@ export class RunDials {
 
   constructor(context: StoreContext) {
     const limits = { itemsMax: TOGETHER_MAX };
-    this.#adoptions = new Batches(async (ids) => {
-      const adopted = await adoptAll(context, ids);
-      return ids.map((id) => ({ value: adopted.get(id) }));
-    }, limits);
+    // Of all organizations: the gateway's own work, not that of the one whose dial was first.
+    this.#adoptions = new Batches(
+      (ids) => inShare(undefined, () => together(ids, (some) => adopted(context, some))),
+      limits,
+    );
     this.#dialled = new Batches(
-      (calls) =>
-        together(calls, async (some) => {
-          const noted = await noteAll(context, some);
-          return some.map(({ runId }) => ({ value: noted.get(runId) }));
-        }),
+      (calls) => inShare(undefined, () => together(calls, (some) => noted(context, some))),
       limits,
     );
   }
@@ -51,23 +49,21 @@ export class RunDials {
   }
 }
 
-async function adoptAll(
-  context: StoreContext,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Run>> {
+/** A result for each: the run, or undefined. */
+type Found = BatchResult<Run | undefined>;
+
+async function adopted(context: StoreContext, ids: readonly string[]): Promise<Found[]> {
   const { db, node, epoch } = context;
   const { rows } = await sql<Selectable<RunTable>>`
     update runs set owner_node = ${node}, owner_epoch = ${epoch}
     where id = any(${ids}::bigint[]) and state = 'initialized' and not ${isTaken(context)}
       and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
     returning *`.execute(db);
-  return byId(rows);
+  const runs = byId(rows);
+  return ids.map((id) => ({ value: runs.get(id) }));
 }
 
-async function noteAll(
-  context: StoreContext,
-  calls: readonly DialledCall[],
-): Promise<ReadonlyMap<string, Run>> {
+async function noted(context: StoreContext, calls: readonly DialledCall[]): Promise<Found[]> {
   const dialled = calls.map(({ runId, callId, gatheredContext }) => {
     return { id: runId, call_id: callId, context: gatheredContext };
   });
@@ -78,7 +74,8 @@ async function noteAll(
       as dialled (id bigint, call_id text, context jsonb)
     where runs.id = dialled.id and not ${isTaken(context)}
     returning runs.*`.execute(context.db);
-  return byId(rows);
+  const runs = byId(rows);
+  return calls.map(({ runId }) => ({ value: runs.get(runId) }));
 }
 
 function byId(rows: readonly Selectable<RunTable>[]): ReadonlyMap<string, Run> {

@@ -5,6 +5,7 @@ import { EventLog, effectiveEvents } from '../../../src/call/log/event-log.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { eventsStored } from '../../../src/metrics/metrics.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
+import { currentShare, inShare, organizationShare } from '../../../src/std/work-share.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
@@ -18,6 +19,8 @@ class FakeSink {
   readonly stored: CallEvent[] = [];
   failures = 0;
   batches = 0;
+  /** Whose share of the database each batch took. */
+  readonly shares: (string | undefined)[] = [];
 
   async appendEvents(events: readonly CallEvent[]): Promise<readonly string[]> {
     await Promise.resolve();
@@ -27,6 +30,7 @@ class FakeSink {
     }
     if (events.some(({ runId }) => runId === REFUSED)) throw new Error('violates a constraint');
     this.batches += 1;
+    this.shares.push(currentShare()?.name);
     const kept = events.filter(({ runId }) => runId !== TAKEN);
     this.stored.push(...kept);
     return kept.length === events.length ? [] : [TAKEN];
@@ -61,6 +65,19 @@ describe('the event log', () => {
       ['2', 1, 0],
       ['1', 2, 20],
     ]);
+  });
+
+  it("stores events as the gateway's own work, in whichever organization's call they began", async () => {
+    const { clock, sink, events } = setUp();
+    const run = await events.open('1', { isNew: true });
+    await inShare(organizationShare('7'), async () => {
+      run.append(digit('1'), 0);
+      clock.advance(1_000);
+      await settle();
+      run.append(digit('2'), 0);
+      await events.flush();
+    });
+    expect(sink.shares).toEqual([undefined, undefined]);
   });
 
   it('asks nothing of the store for the log of a run that is new', async () => {

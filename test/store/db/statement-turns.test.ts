@@ -6,7 +6,13 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { StatementTurns, type TurnLimits } from '../../../src/store/db/statement-turns.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
-const limits = { max: 3, waitingMax: 200, waitMsMax: 10_000, isSerial: true };
+const limits = {
+  max: 3,
+  waitingMax: 400,
+  waitingOfNameMax: 200,
+  waitMsMax: 10_000,
+  isSerial: true,
+};
 
 /** A database that works on one turn at a time, in the order in which they began. */
 function serving(of: Partial<TurnLimits> = {}) {
@@ -116,7 +122,7 @@ describe('turns at the database', () => {
   });
 
   it('are refused after the deadline, and when too many wait', async () => {
-    const { clock, turns, ask, work, refused, served } = serving({ max: 1, waitingMax: 2 });
+    const { clock, turns, ask, work, refused, served } = serving({ max: 1, waitingMax: 4 });
     for (let each = 0; each < 4; each++) ask('a');
     await work(0);
     expect(refused).toEqual(['STORE_UNAVAILABLE']);
@@ -124,6 +130,21 @@ describe('turns at the database', () => {
     await work(5);
     expect(refused).toHaveLength(3);
     expect([served.length, turns.waiting, clock.timers]).toEqual([1, 0, 0]);
+  });
+
+  it('of one name leave places for others, and those of all for the gateway', async () => {
+    const { ask, work, refused, served } = serving({ max: 1, waitingMax: 6, waitingOfNameMax: 2 });
+    for (let each = 0; each < 4; each++) ask('a'); // One is under way.
+    await work(0);
+    expect(refused).toHaveLength(1);
+    ask('b');
+    ask('c');
+    await work(0);
+    expect(refused).toHaveLength(2);
+    for (let each = 0; each < 4; each++) ask(undefined);
+    await work(20);
+    expect(refused).toHaveLength(3);
+    expect(served.map(String).sort()).toEqual(['a', 'a', 'a', 'b', ...Array(3).fill('undefined')]);
   });
 
   it('come to every name, and each once', async () => {

@@ -96,6 +96,43 @@ describe('the embedded database', () => {
     await expect(embedded.ready()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   }, 40_000);
 
+  it('carries transactions that wait for it over its restart', async () => {
+    const embedded = database();
+    await embedded.start();
+    const target = { kind: 'shared', socketFolder: embedded.socketFolder } as const;
+    const db = openDatabase(target, {
+      ready: () => embedded.ready(),
+      clock: systemClock,
+      log: quietLog().log,
+    });
+    await sql`create table t (n integer primary key)`.execute(db);
+    // Opens three connections: on an open one the engine answers `begin` before it has begun the transaction.
+    await Promise.all([1, 2, 3].map(() => db.transaction().execute((tx) => numbersIn(tx))));
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    let isBegun = false;
+    const first = db.transaction().execute(async (tx) => {
+      await sql`insert into t values (0)`.execute(tx);
+      isBegun = true;
+      await left;
+    });
+    const lost = expect(first).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect.poll(() => isBegun, { timeout: 10_000 }).toBe(true);
+    const waiting = [1, 2].map((n) =>
+      db.transaction().execute((tx) => sql`insert into t values (${n})`.execute(tx)),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200)); // Enough for them to be in the engine's queue.
+    process.kill(embedded.pid ?? 0, 'SIGKILL');
+    await backAgain(embedded);
+    leave();
+    await lost;
+    await Promise.all(waiting);
+    expect(await numbersIn(db)).toEqual([1, 2]);
+    await db.destroy();
+  }, 40_000);
+
   it('loses no acknowledged commit when its gateway is killed, and frees the folder', async () => {
     const acknowledged: number[] = [];
     for (let round = 0; round < 2; round++) {
