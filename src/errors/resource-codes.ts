@@ -226,6 +226,10 @@ export const resourceErrors = {
     retry: false,
     text: 'The file has more than the {bytes} bytes that were announced for it',
   },
+  FILE_IN_PIECES: {
+    retry: false,
+    text: 'The file came in more than {max} pieces. Send it in larger ones, or with its Content-Length.',
+  },
   FILE_CUT_OFF: { retry: true, text: 'The file did not arrive whole. Send it again.' },
   FILE_TYPE_UNEXPECTED: {
     retry: false,

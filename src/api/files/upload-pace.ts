@@ -1,66 +1,72 @@
 // How fast uploads are received: each megabyte takes the event loop some 5 ms, which the requests of others wait for. A
-// piece that came too early holds up the next one, so that TCP slows the client down; nothing is refused.
+// piece that came too early holds up the next one, so that TCP slows the client down; what all may have is divided
+// equally between the organizations that send. Not how much one upload may hold (upload-routes.ts).
 
+import type { Readable } from 'node:stream';
 import type { Clock } from '../../std/clock.ts';
 
 /** Bytes a second. A contact file of 200,000 rows takes a second and a half. */
 const OF_ORGANIZATION = 4_194_304;
 const IN_ALL = 2 * OF_ORGANIZATION;
-/** Received at once after a pause: most recordings. */
-const BURST_BYTES = 1_048_576;
+/** Received at once after a pause, at the rate of one organization alone: 1 MiB, most recordings. */
+const BURST_MS = 250;
 /** Shorter waits are added up: a timer takes time too. */
 const WAIT_MS_MIN = 20;
-/** Organizations that are remembered; those that owe nothing go. */
+/** As long as a whole upload: its connection has ended then. */
+const WAIT_MS_MAX = 300_000;
+/** A piece takes some 3 us, however small it is: a chunked body may have one for each byte. Packets of a slow client
+ *  have some 1,400 bytes. */
+export const PIECE_BYTES_MIN = 2_048;
+/** Organizations that send or have sent too much. Beyond it the one that began first is forgiven. */
 const KNOWN_MAX = 1_000;
 
 export class UploadPace {
   readonly #clock: Clock;
-  readonly #all = new Pace(IN_ALL);
-  readonly #organizations = new Map<string, Pace>();
+  /** By organization, until when everything that was received has its time. */
+  readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Resolves when the next piece may be received. */
+  /** Resolves when the next piece may be received. `bytes` as `PieceCount` counts them. */
   async received(organization: string, bytes: number): Promise<void> {
     const now = this.#clock.monotonicMs();
-    const own = this.#organizations.get(organization) ?? new Pace(OF_ORGANIZATION);
-    this.#organizations.set(organization, own);
-    const waitMs = Math.max(own.waitMsAfter(bytes, now), this.#all.waitMsAfter(bytes, now));
-    if (this.#organizations.size > KNOWN_MAX) this.#forget(now);
-    if (waitMs < WAIT_MS_MIN) return;
-    await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    this.#forgetIdle(now);
+    const sinceMs = this.#until.get(organization) ?? now - BURST_MS;
+    // Others that send have as much.
+    const sending = this.#until.size + (this.#until.has(organization) ? 0 : 1);
+    const bytesPerMs = Math.min(OF_ORGANIZATION, IN_ALL / sending) / 1_000;
+    const untilMs = Math.min(sinceMs + bytes / bytesPerMs, now + WAIT_MS_MAX);
+    this.#until.set(organization, untilMs);
+    if (untilMs - now < WAIT_MS_MIN) return;
+    await new Promise<void>((resolve) => this.#clock.after(untilMs - now, resolve));
   }
 
-  #forget(now: number): void {
-    for (const [name, pace] of this.#organizations) {
-      if (pace.isIdle(now)) this.#organizations.delete(name);
+  #forgetIdle(now: number): void {
+    for (const [organization, untilMs] of this.#until) {
+      const isIdle = untilMs <= now - BURST_MS;
+      if (isIdle || this.#until.size > KNOWN_MAX) this.#until.delete(organization);
     }
   }
 }
 
-/** Of one organization, or of all. */
-class Pace {
-  readonly #bytesPerMs: number;
-  /** Until then everything that was received has its time. */
-  #untilMs = Number.NEGATIVE_INFINITY;
+/** Counts the pieces of a body as the connection brings them: who reads it after a wait gets many as one. Those before
+ *  it was built are not counted, which are what the socket reads at once. */
+export class PieceCount {
+  pieces = 0;
+  /** A piece as at least PIECE_BYTES_MIN. */
+  bytes = 0;
 
-  constructor(bytesPerSecond: number) {
-    this.#bytesPerMs = bytesPerSecond / 1_000;
-  }
-
-  isIdle(nowMs: number): boolean {
-    return this.#untilMs <= nowMs - this.#burstMs;
-  }
-
-  get #burstMs(): number {
-    return BURST_BYTES / this.#bytesPerMs;
-  }
-
-  waitMsAfter(bytes: number, nowMs: number): number {
-    const sinceMs = Math.max(this.#untilMs, nowMs - this.#burstMs);
-    this.#untilMs = sinceMs + bytes / this.#bytesPerMs;
-    return this.#untilMs - nowMs;
+  constructor(body: Readable) {
+    const push = body.push.bind(body);
+    body.push = (piece, encoding) => {
+      // Null is the end.
+      if (piece !== null) {
+        this.pieces += 1;
+        this.bytes += Math.max(piece.length, PIECE_BYTES_MIN);
+      }
+      return push(piece, encoding);
+    };
   }
 }

@@ -8,14 +8,17 @@ import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { FILE_KEY } from './upload-links.ts';
-import { UploadPace } from './upload-pace.ts';
+import { PieceCount, UploadPace } from './upload-pace.ts';
 
 /** 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;
-/** Each holds an open file and 64 KiB. */
-const UPLOADS_MAX = 256;
+/** Each holds an open file and 64 KiB. 10 MB of each take 160 s at the pace of all, 230 s in small packets: below
+ *  UPLOAD_MS_MAX. */
+const UPLOADS_MAX = 128;
 /** A browser sends six at a time, the library takes twenty in one go. */
 const UPLOADS_OF_ORGANIZATION_MAX = 24;
+/** 10 MB in pieces of 160 bytes: packets of any network are larger. Of a chunked body each chunk is one. */
+const PIECES_MAX = 65_536;
 /** So much too much is read and thrown away, so that the client reads our answer instead of finding
  *  the connection gone while it still sends. */
 const DISCARDED_BYTES_MAX = 1_048_576;
@@ -52,6 +55,7 @@ export function uploadRoutes(deps: ApiDeps) {
             ...faults(
               'FILE_LINK_INVALID',
               'FILE_OVERSIZED',
+              'FILE_IN_PIECES',
               'FILE_CUT_OFF',
               'FILE_TYPE_UNEXPECTED',
             ),
@@ -121,11 +125,13 @@ async function receive(
   { key, bytesMax }: LinkedUpload,
   { body, pace }: { body: IncomingMessage; pace: UploadPace },
 ): Promise<void> {
+  const count = new PieceCount(body);
+  const source = paced(body, count, (bytes) => pace.received(organizationOf(key), bytes));
   try {
-    await deps.files.receive(key, paced(body, organizationOf(key), pace), bytesMax);
+    await deps.files.receive(key, source, bytesMax);
   } catch (error) {
     if (error instanceof GatewayError) {
-      await discard(body);
+      await discard(body, count);
       throw error;
     }
     if (body.destroyed) throw new GatewayError('FILE_CUT_OFF', {}, error);
@@ -133,14 +139,20 @@ async function receive(
   }
 }
 
+/** Throws FILE_IN_PIECES. */
 async function* paced(
   body: IncomingMessage,
-  organization: string,
-  pace: UploadPace,
+  count: PieceCount,
+  received: (bytes: number) => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
   for await (const piece of piecesOf(body)) {
+    if (count.pieces > PIECES_MAX) throw new GatewayError('FILE_IN_PIECES', { max: PIECES_MAX });
     yield piece;
-    await pace.received(organization, piece.length);
+    // What came before it was counted is in no count.
+    const more = Math.max(count.bytes - bytes, piece.length);
+    bytes = count.bytes;
+    await received(more);
   }
 }
 
@@ -149,12 +161,11 @@ function piecesOf(body: IncomingMessage): AsyncIterable<Uint8Array> {
   return body.iterator({ destroyOnReturn: false });
 }
 
-async function discard(body: IncomingMessage): Promise<void> {
-  let bytes = 0;
+async function discard(body: IncomingMessage, count: PieceCount): Promise<void> {
+  const bytesMax = count.bytes + DISCARDED_BYTES_MAX;
   try {
-    for await (const piece of piecesOf(body)) {
-      bytes += piece.length;
-      if (bytes > DISCARDED_BYTES_MAX) return;
+    for await (const _piece of piecesOf(body)) {
+      if (count.bytes > bytesMax) return;
     }
   } catch {
     // The client is gone: there is no reply to send.

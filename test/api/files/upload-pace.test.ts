@@ -1,7 +1,8 @@
 // How fast uploads are received, of one organization and of all.
 
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { UploadPace } from '../../../src/api/files/upload-pace.ts';
+import { PieceCount, UploadPace } from '../../../src/api/files/upload-pace.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 const PIECE = 65_536;
@@ -61,4 +62,33 @@ describe('the pace of uploads', () => {
     expect(seconds).toBeGreaterThanOrEqual(3.8);
     expect(seconds).toBeLessThanOrEqual(5);
   });
+
+  it('is divided between organizations, in however many uploads each sends', async () => {
+    // It was divided between uploads: with 24 each, three organizations left a fourth the 73rd part.
+    const clock = new FakeClock();
+    const pace = new UploadPace(clock);
+    const many = ['a', 'b', 'c'].flatMap((name) =>
+      Array.from({ length: 24 }, () => send(pace, name, 4 * MEGABYTE)),
+    );
+    clock.advance(1_000);
+    expect(await secondsOf(clock, send(pace, 'd', 5 * MEGABYTE))).toBeLessThanOrEqual(3);
+    await secondsOf(clock, Promise.all(many));
+  });
+
+  it("is no other organization's when one has received far too much", async () => {
+    const clock = new FakeClock();
+    const pace = new UploadPace(clock);
+    const flood = pace.received('a', 1_000 * MEGABYTE);
+    expect(await secondsOf(clock, send(pace, 'b', 5 * MEGABYTE))).toBeLessThanOrEqual(2);
+    await secondsOf(clock, flood);
+  });
+});
+
+it('counts a piece as 2 kB at least, as the connection brings it', async () => {
+  const body = new Readable({ read: () => undefined });
+  const count = new PieceCount(body);
+  for (let i = 0; i < 10; i += 1) body.push(Buffer.alloc(1));
+  body.push(Buffer.alloc(PIECE));
+  body.push(null);
+  expect([count.pieces, count.bytes]).toEqual([11, 10 * 2_048 + PIECE]);
 });
