@@ -80,16 +80,18 @@ export class RequestAdmission {
     const place = new Place(this.#clock);
     request.place = place;
     reply.raw.once('close', () => place.abandon());
-    if (hasBody(request)) this.#refuseFull(request);
+    if (hasBody(request)) this.#refuseFull(request, reply);
     await this.#enter(request, hasBody(request) ? 'ordinary' : queueOf(request));
   }
 
   /** What cannot wait for the work on its body is refused before the body is received and the key is checked, which takes
    *  more than refusing. Throws TOO_MANY_REQUESTS. */
-  #refuseFull(request: FastifyRequest): void {
+  #refuseFull(request: FastifyRequest, reply: FastifyReply): void {
     const queue = queueOf(request, Number(request.headers['content-length'] ?? 0));
     if (queue === 'ordinary' || !this.#queues[queue].isFullFor(this.#names.nameOf(request))) return;
     admissionSeconds.observe({ class: CLASSES[queue], result: 'refused' }, 0);
+    // The client may go on sending its body: closing the connection stops it.
+    reply.header('Connection', 'close');
     throw tooMany();
   }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequestAdmission } from '../../../src/api/admission/admission.ts';
 import type { QueueLimits } from '../../../src/api/admission/fair-queue.ts';
 import { namedOperations } from '../../../src/api/admission/route-admissions.ts';
@@ -239,12 +239,15 @@ it('refuses a large body before it is received if its line is full', async () =>
   const clock = new FakeClock();
   const heavy = queue({ max: 1, ofNameMax: 1, waitingOfNameMax: 1 });
   const admission = new RequestAdmission(clock, { heavy });
+  const header = vi.fn();
   const begin = (request: FastifyRequest) =>
-    admission.begin(request, { raw: new EventEmitter() } as unknown as FastifyReply);
+    admission.begin(request, { raw: new EventEmitter(), header } as unknown as FastifyReply);
   await begin(requestOf());
   const waiting = begin(requestOf());
   const large = { 'content-length': '40000' };
   await expect(begin(requestOf(large))).rejects.toMatchObject({ code: 'TOO_MANY_REQUESTS' });
+  // The body went on being received on a connection that was kept.
+  expect(header.mock.calls).toEqual([['Connection', 'close']]);
   await begin({ ...requestOf(large), ip: '192.0.2.2' } as FastifyRequest);
   clock.advance(60_000);
   await expect(waiting).rejects.toMatchObject({ code: 'API_BUSY' });
