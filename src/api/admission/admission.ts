@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf } from '../../errors/gateway-error.ts';
 import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.ts';
+import { clientName } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { organizationShare, type WorkShare } from '../../std/work-share.ts';
 import { ClientGone } from './client-gone.ts';
@@ -15,8 +16,6 @@ import { ShareNames } from './share-names.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
-/** They are few, and calls wait for them. */
-const WEBHOOKS = 'webhooks';
 /** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
 const LARGE_BYTES_MIN = 32_768;
 /** A report that is sent keeps its place so long: then it is the client who reads slowly. */
@@ -63,10 +62,11 @@ export class RequestAdmission {
     };
   }
 
-  /** Before the key is checked. */
+  /** Before the key is checked. Webhooks have a share for each sender: anyone may send them, and calls wait for those of
+   *  providers. It is not that of the sender's other requests. */
   shareOf(request: FastifyRequest): WorkShare {
     const isWebhook = request.routeOptions.config.providerBody === true;
-    return { name: isWebhook ? WEBHOOKS : this.#names.nameOf(request) };
+    return { name: isWebhook ? `webhooks ${clientName(request.ip)}` : this.#names.nameOf(request) };
   }
 
   /** Once it is known who asks. */

@@ -1,6 +1,8 @@
 // Whose share a request's statements take at the database.
 
+import type { FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { RequestAdmission } from '../../../src/api/admission/admission.ts';
 import { currentShare, organizationShare } from '../../../src/std/work-share.ts';
 import { withApi } from '../served.ts';
 
@@ -62,8 +64,14 @@ describe("a request's share", () => {
     expect(seen.slice(1)).toEqual([own(), own()]);
   });
 
-  it('is one for all webhooks, whoever sends them', async () => {
+  it('is one for the webhooks of each address, beside that of its other requests', async () => {
+    // Webhooks of all senders had one share: a flood of unsigned ones stood before those of providers.
+    const admission = new RequestAdmission(served.test.clock);
+    const webhookFrom = (ip: string) =>
+      ({ ip, routeOptions: { config: { providerBody: true } } }) as unknown as FastifyRequest;
+    expect(admission.shareOf(webhookFrom('192.0.2.1')).name).toBe('webhooks 192.0.2.1');
+    expect(admission.shareOf(webhookFrom('2001:db8::1')).name).toBe('webhooks 2001:db8:0:0');
     await served.call('POST', '/api/v1/telephony/inbound/run', { key: null });
-    expect(seen).toEqual(['webhooks']);
+    expect(seen).toEqual(['webhooks 127.0.0.1']);
   });
 });
