@@ -74,6 +74,10 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer?.speechResumed?.();
   }
 
+  prepareFinal(): void {
+    this.#recognizer?.prepareFinal?.();
+  }
+
   finalize(): void {
     this.#recognizer?.finalize();
   }

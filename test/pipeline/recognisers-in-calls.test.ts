@@ -39,6 +39,28 @@ describe('a call', () => {
     const { rig, opened } = call({});
     await says(rig, 'w1 w2');
     await rig.run(2_000);
+    expect(opened[0]?.sessions[0]?.calls).toEqual(['start', 'stop', 'prepare', 'finalize']);
+    expect(rig.turns).toEqual(['w1 w2']);
+  });
+
+  it('has the final words prepared once in each pause that is probably the end', async () => {
+    const { rig, opened } = call({});
+    await says(rig, 'w1 w2');
+    await rig.run(320);
+    await says(rig, 'w3');
+    await rig.run(2_000);
+    expect(opened[0]?.sessions[0]?.calls).toEqual([
+      ...['start', 'stop', 'prepare'],
+      ...['stop', 'prepare', 'finalize'],
+    ]);
+    expect(rig.turns).toEqual(['w1 w2 w3']);
+  });
+
+  it('has none prepared in a pause of a value, which people say in parts', async () => {
+    const { rig, opened } = call({});
+    rig.audio.expect({ closed: true, phrases: [], slots: ['date'], boost: [] });
+    await says(rig, 'w1 w2');
+    await rig.run(2_000);
     expect(opened[0]?.sessions[0]?.calls).toEqual(['start', 'stop', 'finalize']);
     expect(rig.turns).toEqual(['w1 w2']);
   });

@@ -17,6 +17,9 @@ const DELAY_MS_MAX = 8_000;
 const OWN_TURNS_MS = 700;
 /** Some services repeat the words of a final as interim words within this time, one after the other. */
 const REPEATED_MS = 1_000;
+/** Pauses that need at most this silence to end the turn mostly do: the final words are prepared meanwhile. Values and unfinished
+ *  sentences need more, because callers pause within them. */
+const PROBABLE_END_MS_MAX = 600;
 /** Speech without a pause is split into turns of this length. */
 const SPEECH_MS_MAX = 60_000;
 /** Pieces of one turn; a recogniser that returns more is faulty. */
@@ -44,6 +47,8 @@ export interface TurnListener {
   /** Speech pauses within the turn, and goes on. */
   onPause(): void;
   onResume(): void;
+  /** Once in a pause that will end the turn soon, if it goes on. */
+  onProbableEnd(): void;
   /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
@@ -93,6 +98,8 @@ export class TurnDetector {
   /** Whether the judge has the words of the turn, and considered them for the short silences. */
   #isJudged = false;
   #judgedHurried = false;
+  /** Whether the pause was reported as the probable end. */
+  #isProbablyOver = false;
 
   constructor(options: TurnOptions) {
     this.#listener = options.listener;
@@ -151,7 +158,9 @@ export class TurnDetector {
     this.#lastVoiceMs = lastMs;
     if (this.#state !== 'speaking') return;
     this.#state = 'pausing';
+    this.#isProbablyOver = false;
     this.#listener.onPause();
+    this.#pauses(this.#silenceNeededMs);
   }
 
   /** Returns false for words that do not count: out of a turn, or those of the last final once more. */
@@ -220,7 +229,9 @@ export class TurnDetector {
     if (this.#state === 'speaking') {
       if (this.#tooLong()) this.#decide();
     } else if (this.#state === 'pausing') {
-      if (heardMs - this.#lastVoiceMs >= this.#silenceNeededMs) this.#decide();
+      const neededMs = this.#silenceNeededMs;
+      if (heardMs - this.#lastVoiceMs >= neededMs) this.#decide();
+      else this.#pauses(neededMs);
     } else if (this.#state === 'waiting' && nowMs >= this.#deadlineMs) {
       this.#conclude();
     }
@@ -245,6 +256,12 @@ export class TurnDetector {
     this.#parts = [];
     this.#partial = undefined;
     this.#isJudged = false;
+  }
+
+  #pauses(silenceNeededMs: number): void {
+    if (this.#isProbablyOver || silenceNeededMs > PROBABLE_END_MS_MAX) return;
+    this.#isProbablyOver = true;
+    if (this.#recognizer !== undefined) this.#listener.onProbableEnd();
   }
 
   #tooLong(): boolean {

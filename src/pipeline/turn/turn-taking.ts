@@ -54,6 +54,8 @@ export interface RecognizerControls {
   speechStopped(): void;
   /** Speech goes on after a pause within the turn. */
   speechResumed(): void;
+  /** The final words will probably be needed soon. */
+  prepareFinal(): void;
   /** The final words are needed. */
   finalize(): void;
 }
@@ -92,6 +94,7 @@ export class TurnTaking {
         onBegin: () => options.controls.speechStarted(),
         onPause: () => options.controls.speechStopped(),
         onResume: () => options.controls.speechResumed(),
+        onProbableEnd: () => options.controls.prepareFinal(),
         onFinalize: () => options.controls.finalize(),
         onTurn: (turn) => this.#ended(turn),
         onNothing: (turn) => this.#nothing(turn),

@@ -7,6 +7,8 @@ export interface GatedAudio {
   push(frame: Int16Array): void;
   /** Speech began: the pre-roll is sent at once. */
   start(): void;
+  /** What was collected of a batch is sent. */
+  flush(): void;
   /** Speech is over: the rest is sent. */
   stop(): void;
 }
@@ -77,6 +79,7 @@ export function createGatedAudio(send: (samples: Int16Array<ArrayBuffer>) => voi
       held = 0;
       at = 0;
     },
+    flush,
     stop() {
       if (!open) return;
       open = false;

@@ -52,6 +52,8 @@ export interface Recognizer {
   speechStopped?(): void;
   /** The VAD detected speech again, before the final words were asked for. */
   speechResumed?(): void;
+  /** The caller has probably finished: the final words may be prepared. `finalize` follows soon, unless `speechResumed` does. */
+  prepareFinal?(): void;
   /** Asks for the final words since `speechStarted`. */
   finalize(): void;
   /** Expected input from the next utterance on. */

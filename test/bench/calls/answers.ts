@@ -35,6 +35,12 @@ const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'
 const ANSWERS = HOURS.flatMap((hour) => DAYS.map((day) => `Would ${day} at ${hour} suit you?`));
 /** Silence before and after the words, as the recogniser gets it. */
 const AROUND_SAMPLES = 2_400;
+/** The silence after them of which the recogniser has what it prepares the final words with, and the time that it has for that,
+ *  at most what it has in a call: then the detector waits for 96 ms of silence, and the turn for 270. */
+const PAUSE_MS = 120;
+const PREPARING_MS = 140;
+const FRAME_MS = 20;
+const PER_MS = 8;
 const FRAME_SAMPLES = 160;
 /** With `fixedServices`, the words are known this long before the last sound. */
 const INTERIM_BEFORE_END_MS = 100;
@@ -57,8 +63,11 @@ export interface Answers {
 
 export interface Recognized {
   words: RecognizedWords;
-  /** From the request for the final words to them. */
+  /** From the request for the final words to them, when the recogniser was asked `preparingMs` before to prepare them. */
   ms: number;
+  preparingMs: number;
+  /** Interim words from then on, with their time from then. */
+  prepared: readonly { afterMs: number; text: string }[];
   /** Interim words, with their time from the begin of the clip. */
   interim: readonly { atMs: number; text: string }[];
 }
@@ -140,7 +149,7 @@ async function answeredAfter(
   });
   call.audio.expect(QUESTION);
   call.line.play(clip.pcm, startMs);
-  const endMs = startMs + clip.pcm.length / 8;
+  const endMs = startMs + clip.pcm.length / PER_MS;
   // As long as the services take on a machine that is busy with other work.
   await call.run(endMs + 2_500 + heard.ms + voiceMs);
   const first = call.farEnd.frames.find(({ atMs }) => atMs > endMs);
@@ -154,7 +163,7 @@ async function answeredAfter(
   return { totalMs, afterSoundMs: first.atMs - endMs };
 }
 
-/** Recognises what was recognised before, as late as then. */
+/** Recognises what was recognised before, as late as then. A call that leaves it less time to prepare has no figure. */
 function recognizerOf(heard: Recognized, startMs: number, clock: Clock): SpeechToText {
   return {
     name: 'measured',
@@ -163,6 +172,7 @@ function recognizerOf(heard: Recognized, startMs: number, clock: Clock): SpeechT
     open: (_expectation, listener) => {
       const interim = [...heard.interim];
       let isSpeech = false;
+      let preparingAt = Number.NaN;
       return {
         push: () => {
           const [next] = interim;
@@ -174,7 +184,24 @@ function recognizerOf(heard: Recognized, startMs: number, clock: Clock): SpeechT
         speechStarted: () => {
           isSpeech = true;
         },
-        finalize: () => clock.after(heard.ms, () => listener.onFinal(heard.words)),
+        speechResumed: () => {
+          preparingAt = Number.NaN;
+        },
+        prepareFinal: () => {
+          const nowMs = clock.monotonicMs();
+          preparingAt = nowMs;
+          for (const { afterMs, text } of heard.prepared) {
+            clock.after(afterMs, () => {
+              if (preparingAt === nowMs) listener.onPartial({ text, confidence: null });
+            });
+          }
+        },
+        finalize: () => {
+          const isLater = clock.monotonicMs() - preparingAt >= heard.preparingMs;
+          if (!isLater) throw new Error(`prepared for less than ${heard.preparingMs} ms`);
+          preparingAt = Number.NaN;
+          clock.after(heard.ms, () => listener.onFinal(heard.words));
+        },
         expect: () => undefined,
         close: () => undefined,
       };
@@ -218,26 +245,38 @@ async function recognized(stt: SpeechToText, { pcm }: Clip): Promise<Recognized>
     reject = onError;
   });
   const interim: { atMs: number; text: string }[] = [];
+  const prepared: { afterMs: number; text: string }[] = [];
   let atMs = 0;
+  let preparingAt = Number.NaN;
   const recognizer = stt.open(QUESTION, {
-    onPartial: ({ text }) => void interim.push({ atMs, text }),
+    onPartial: ({ text }) => {
+      if (Number.isNaN(preparingAt)) interim.push({ atMs, text });
+      else prepared.push({ afterMs: performance.now() - preparingAt, text });
+    },
     onFinal: (words) => resolve(words),
     onError: (error) => reject(error),
   });
   recognizer.speechStarted();
-  const sound = new Int16Array(pcm.length + 2 * AROUND_SAMPLES);
+  const sound = new Int16Array(AROUND_SAMPLES + pcm.length + PAUSE_MS * PER_MS);
   sound.set(pcm, AROUND_SAMPLES);
   for (let frame = 0; (frame + 1) * FRAME_SAMPLES <= sound.length; frame++) {
     recognizer.push(sound.subarray(frame * FRAME_SAMPLES, (frame + 1) * FRAME_SAMPLES));
-    atMs = ((frame + 1) * FRAME_SAMPLES - AROUND_SAMPLES) / 8;
+    atMs = ((frame + 1) * FRAME_SAMPLES - AROUND_SAMPLES) / PER_MS;
     if (frame % BATCH_FRAMES === BATCH_FRAMES - 1) await delay(INTERIM_MS);
+  }
+  preparingAt = performance.now();
+  recognizer.prepareFinal?.();
+  const silence = new Int16Array(FRAME_SAMPLES);
+  for (let untilMs = FRAME_MS; untilMs <= PREPARING_MS; untilMs += FRAME_MS) {
+    await delay(Math.max(0, preparingAt + untilMs - performance.now()));
+    recognizer.push(silence);
   }
   const startMs = performance.now();
   recognizer.finalize();
   const words = await final;
   const ms = performance.now() - startMs;
   recognizer.close();
-  return { words, ms, interim };
+  return { words, ms, preparingMs: PREPARING_MS, prepared, interim };
 }
 
 /** A recogniser that understands, and a voice, with these times. */
@@ -247,6 +286,7 @@ export function fixedServices(ms: { recognition: number; voice: number }): Answe
       Promise.resolve({
         words: { text, confidence: 0.9 },
         ms: ms.recognition,
+        ...{ preparingMs: PREPARING_MS, prepared: [] },
         interim: [{ atMs: pcm.length / 8 - INTERIM_BEFORE_END_MS, text }],
       }),
     speak: () => Promise.resolve(ms.voice),

@@ -131,6 +131,10 @@ class Session implements Recognizer {
     this.calls.push('stop');
   }
 
+  prepareFinal(): void {
+    this.calls.push('prepare');
+  }
+
   finalize(): void {
     this.calls.push('finalize');
     if (this.isClosed || this.#hasFailed) return;

@@ -43,6 +43,7 @@ class Bench {
         onBegin: () => this.begins++,
         onPause: () => this.pauses++,
         onResume: () => this.resumes++,
+        onProbableEnd: () => undefined,
         onFinalize: () => this.finalizes++,
         onTurn: (turn) => this.turns.push(turn),
         onNothing: () => this.nothings++,

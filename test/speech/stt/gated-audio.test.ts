@@ -35,6 +35,17 @@ describe('gated audio', () => {
     expect(sent.map((part) => part.length)).toEqual([800, 320]);
   });
 
+  it('sends a part of a batch when it is asked for, and goes on', () => {
+    const { audio, push, sent } = run();
+    audio.start();
+    for (let i = 0; i < 3; i++) push(160);
+    audio.flush();
+    audio.flush();
+    for (let i = 0; i < 5; i++) push(160);
+    expect(sent.map((part) => part.length)).toEqual([480, 800]);
+    expect(sent.flat()).toEqual(Array.from({ length: 1_280 }, (_, i) => i));
+  });
+
   it('does not send again what was sent', () => {
     const { audio, push, sent } = run();
     push(160);

@@ -1,7 +1,6 @@
-// One call's recogniser that survives the faults of services: on a fault the unconfirmed audio is replayed to a new
-// session of the same service or of the next one, faster than real time, with the live audio behind it. Words come
-// once: finals confirm the audio before them, and only what follows is replayed. Another list of services takes over
-// between two turns.
+// One call's recogniser that survives the faults of services: on a fault the unconfirmed audio is replayed to a new session
+// of the same service or of the next one, faster than real time, with the live audio behind it. Words come once: finals
+// confirm the audio before them, and only what follows is replayed. Another list of services takes over between two turns.
 
 import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -38,8 +37,7 @@ export interface FallbackRecognizerOptions {
   first: number;
   clock: Clock;
   log: Log;
-  /** A fault that the caller does not notice, and that lasts until the owner of the call changes a key, an account or a
-   *  setting. */
+  /** A fault that the caller does not notice, and that lasts until the owner of the call changes a key or a setting. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
   expectation: ExpectedInput;
   listener: RecognizerListener;
@@ -104,6 +102,10 @@ export class FallbackRecognizer implements Recognizer {
     // The service ended the turn that goes on.
     if (this.#isInTurn) this.#mark('resume');
     else this.speechStarted();
+  }
+
+  prepareFinal(): void {
+    this.#session?.prepareFinal();
   }
 
   finalize(): void {

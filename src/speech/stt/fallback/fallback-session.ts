@@ -112,6 +112,11 @@ export class RecognizerSession {
     else this.#marks.push(mark);
   }
 
+  /** Not within replayed audio, whose words are late anyway. */
+  prepareFinal(): void {
+    if (this.#step === undefined && !this.#isClosed) this.recognizer.prepareFinal?.();
+  }
+
   /** A final came. The `finalize` that it answers, if one is due. */
   answered(): Mark | undefined {
     const mark = this.#asked.shift();

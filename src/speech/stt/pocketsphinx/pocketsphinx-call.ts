@@ -18,6 +18,8 @@ const FINAL_MS_MAX = 8_000;
 /** Utterances of one call that wait in the queue: with one more, the oldest is given up. */
 const AWAITED_MAX = 4;
 const DELAY_MS = 350;
+/** In one utterance. Each is a whole decoding, and a caller who pauses often gains nothing. */
+const PREPARATIONS_MAX = 3;
 /** A call whose utterances ended this many threads has no recogniser any more. */
 const DEATHS_MAX = 3;
 
@@ -53,6 +55,10 @@ export class SphinxCall implements Recognizer {
   #batches = 0;
   #droppedBatches = 0;
   #deaths = 0;
+  /** Of the utterance in progress. */
+  #preparations = 0;
+  /** No speech was detected since the last one. */
+  #isPrepared = false;
   #over = false;
   /** One for each utterance whose words are awaited, oldest first. */
   #awaited: Awaited[] = [];
@@ -78,8 +84,24 @@ export class SphinxCall implements Recognizer {
   speechStarted(): void {
     if (this.#over || this.#audio.open) return;
     this.#batches = 0;
+    this.#preparations = 0;
+    this.#isPrepared = false;
     this.#line.post({ kind: 'start', id: this.#line.id });
     this.#audio.start();
+  }
+
+  speechResumed(): void {
+    this.#isPrepared = false;
+  }
+
+  /** Not while other calls' words are awaited: they come first. */
+  prepareFinal(): void {
+    if (this.#over || !this.#audio.open || this.#line.isQueued) return;
+    if (this.#preparations >= PREPARATIONS_MAX) return;
+    this.#preparations += 1;
+    this.#isPrepared = true;
+    this.#audio.flush();
+    this.#line.post({ kind: 'prepare', id: this.#line.id });
   }
 
   finalize(): void {
@@ -91,7 +113,8 @@ export class SphinxCall implements Recognizer {
     this.#droppedBatches = 0;
     if (this.#line.isQueued) this.#listener.onDelayed?.(DELAY_MS);
     const nth = slot.next();
-    this.#line.post({ kind: 'finish', id, slot: slot.slot, nth });
+    const isPrepared = this.#isPrepared;
+    this.#line.post({ kind: 'finish', id, slot: slot.slot, nth, isPrepared });
     this.#awaited.push({ nth, sinceMs: clock.monotonicMs(), isGivenUp: false });
     this.#line.awaits();
     const unanswered = this.#awaited.filter(({ isGivenUp }) => !isGivenUp);

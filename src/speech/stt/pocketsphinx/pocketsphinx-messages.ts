@@ -22,8 +22,11 @@ export type SphinxRequest =
   | { kind: 'start'; id: number }
   /** 8 kHz; ownership is transferred. */
   | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
-  /** The utterance is over; the answer is one `final`. `nth` numbers the utterances of all calls of the thread. */
-  | { kind: 'finish'; id: number; slot: number; nth: number }
+  /** The utterance is probably over: its words are decoded ahead. */
+  | { kind: 'prepare'; id: number }
+  /** The utterance is over; the answer is one `final`. `nth` numbers the utterances of all calls of the thread. `isPrepared`: no
+   *  speech was detected since `prepare`. */
+  | { kind: 'finish'; id: number; slot: number; nth: number; isPrepared: boolean }
   | { kind: 'close'; id: number };
 
 export type SphinxReport =

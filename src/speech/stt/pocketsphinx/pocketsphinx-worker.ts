@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
+import { trustIn } from '../../../model/word-trust.ts';
 import { systemClock } from '../../../std/clock.ts';
 import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
@@ -25,6 +26,7 @@ import {
   type SphinxRequest,
   TAKEN,
 } from './pocketsphinx-messages.ts';
+import { type PreparedWords, prepareWords } from './prepared-words.ts';
 import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts';
 import { createRecognition, type Recognition } from './recognition.ts';
 import { RIVAL_PHRASES, withSounds } from './rival-phrases.ts';
@@ -33,6 +35,8 @@ import { RIVAL_PHRASES, withSounds } from './rival-phrases.ts';
 const UTTERANCE_SAMPLES_MAX = 160_000;
 /** With more batches of audio waiting, partial words would come too late and delay the final ones. */
 const PARTIAL_BACKLOG_MAX = 30;
+/** Of an utterance whose words are decoded ahead: longer ones have many pauses, and the other calls wait for each decoding. */
+const PREPARED_SAMPLES_MAX = 64_000;
 
 interface Call {
   /** For the next utterance; undefined if nothing can be recognised. */
@@ -46,6 +50,7 @@ interface Utterance {
   samples: number;
   following: PartialDecoding | undefined;
   partial: string;
+  prepared: PreparedWords | undefined;
 }
 
 interface Engine {
@@ -106,6 +111,7 @@ function handle(engine: Engine, request: SphinxRequest): void {
   if (call === undefined) return;
   if (request.kind === 'start') start(engine, call);
   else if (request.kind === 'audio') take(id, call.utterance, request.samples);
+  else if (request.kind === 'prepare') prepare(engine, id, call.utterance);
   else if (request.kind === 'finish') finish(engine, call, request);
   else forget(id);
 }
@@ -131,7 +137,8 @@ function start({ partials }: Engine, call: Call): void {
   call.utterance?.following?.stop();
   const { grammar } = call;
   const following = grammar && partials.start(grammar);
-  call.utterance = { grammar, parts: [], samples: 0, following, partial: '' };
+  const sound = { parts: [], samples: 0 };
+  call.utterance = { grammar, ...sound, following, partial: '', prepared: undefined };
 }
 
 function take(id: number, utterance: Utterance | undefined, samples: Int16Array): void {
@@ -140,8 +147,9 @@ function take(id: number, utterance: Utterance | undefined, samples: Int16Array)
   utterance.samples += samples.length;
   while (utterance.samples > UTTERANCE_SAMPLES_MAX) {
     utterance.samples -= utterance.parts.shift()?.length ?? 0;
+    utterance.prepared = undefined;
   }
-  if (Atomics.load(counts, POSTED) - Atomics.load(counts, TAKEN) > PARTIAL_BACKLOG_MAX) {
+  if (isBehind()) {
     utterance.following?.stop();
     utterance.following = undefined;
     return;
@@ -152,10 +160,25 @@ function take(id: number, utterance: Utterance | undefined, samples: Int16Array)
   report({ kind: 'partial', id, text });
 }
 
+function isBehind(): boolean {
+  return Atomics.load(counts, POSTED) - Atomics.load(counts, TAKEN) > PARTIAL_BACKLOG_MAX;
+}
+
+/** Words of the whole utterance are better than partial ones, and judge its end better. */
+function prepare(engine: Engine, id: number, utterance: Utterance | undefined): void {
+  if (utterance?.grammar === undefined || isBehind()) return;
+  if (utterance.samples > PREPARED_SAMPLES_MAX) return;
+  const sound = joined(utterance);
+  const words = decode(engine, sound, utterance.grammar);
+  utterance.prepared = prepareWords(words, sound);
+  const { text, confidence } = words;
+  if (trustIn(confidence) === 'accept') report({ kind: 'partial', id, text });
+}
+
 function finish(
   engine: Engine,
   call: Call,
-  { id, slot, nth }: Extract<SphinxRequest, { kind: 'finish' }>,
+  { id, slot, nth, isPrepared }: Extract<SphinxRequest, { kind: 'finish' }>,
 ): void {
   const { utterance } = call;
   call.utterance = undefined;
@@ -164,16 +187,26 @@ function finish(
   const isNeeded = nth > Atomics.load(counts, GIVEN_UP + slot);
   const { grammar } = utterance ?? {};
   const isDecoded = isNeeded && utterance !== undefined && grammar !== undefined;
-  const { text, confidence } = isDecoded ? decode(engine, utterance, grammar) : NO_WORDS;
-  report({ kind: 'final', id, text, confidence });
+  const words = isDecoded ? finalWords(engine, { utterance, grammar, isPrepared }) : NO_WORDS;
+  report({ kind: 'final', id, text: words.text, confidence: words.confidence });
+}
+
+function finalWords(
+  engine: Engine,
+  said: { utterance: Utterance; grammar: Grammar; isPrepared: boolean },
+): RecognizedWords {
+  const { prepared } = said.utterance;
+  const sound = joined(said.utterance);
+  if (said.isPrepared && prepared?.isFollowedBySilence(sound) === true) return prepared.words;
+  return decode(engine, sound, said.grammar);
 }
 
 function decode(
   { recognition, time }: Engine,
-  utterance: Utterance,
+  sound: Int16Array,
   grammar: Grammar,
 ): RecognizedWords {
-  const said = { sound: joined(utterance), form: grammar.form };
+  const said = { sound, form: grammar.form };
   return decodeInTime({ clock: systemClock, time }, said, (samples) =>
     recognition.recognize(samples, grammar),
   );

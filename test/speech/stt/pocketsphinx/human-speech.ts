@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { readWav } from '../../../../src/audio/wav.ts';
 import type { ExpectedInput } from '../../../../src/model/expected-input.ts';
+import { trustIn } from '../../../../src/model/word-trust.ts';
 import type { WorkflowDefinition } from '../../../../src/model/workflow.ts';
 import { createGatedAudio } from '../../../../src/speech/stt/gated-audio.ts';
 import { NO_WORDS } from '../../../../src/speech/stt/joined-words.ts';
@@ -12,6 +13,10 @@ import {
   DICTIONARY_FILE,
   loadLibrary,
 } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
+import {
+  type PreparedWords,
+  prepareWords,
+} from '../../../../src/speech/stt/pocketsphinx/prepared-words.ts';
 import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
 import { createRecognition } from '../../../../src/speech/stt/pocketsphinx/recognition.ts';
 import {
@@ -199,7 +204,7 @@ function partOf(file: string, [from, to]: readonly [number, number]): Int16Array
 }
 
 /** The recogniser without its thread, which decodes less of an utterance on a busy machine: the call's clock is fake, and
- *  equal speech has equal words. No partial results. `close` frees the model. */
+ *  equal speech has equal words. Partial results are those of pauses alone. `close` frees the model. */
 export function openInProcess(): SpeechToText {
   const dictionary = withSounds(parseDictionary(readFileSync(DICTIONARY_FILE, 'utf8')));
   const recognition = createRecognition(loadLibrary(), dictionary);
@@ -210,19 +215,34 @@ export function openInProcess(): SpeechToText {
     let next = grammarOf(first);
     let grammar = next;
     let parts: number[] = [];
+    let prepared: PreparedWords | undefined;
+    const recognize = (said: Int16Array) =>
+      (grammar && recognition.recognize(said, grammar)) ?? NO_WORDS;
     const audio = createGatedAudio((samples) => void parts.push(...samples));
     return {
       push: (frame) => audio.push(frame),
       speechStarted() {
         if (audio.open) return;
-        [grammar, parts] = [next, []];
+        [grammar, parts, prepared] = [next, [], undefined];
         audio.start();
+      },
+      speechResumed() {
+        prepared = undefined;
+      },
+      prepareFinal() {
+        audio.flush();
+        const said = Int16Array.from(parts);
+        const words = recognize(said);
+        prepared = prepareWords(words, said);
+        if (trustIn(words.confidence) !== 'accept') return;
+        queueMicrotask(() => listener.onPartial({ text: words.text, confidence: null }));
       },
       finalize() {
         audio.stop();
         const said = Int16Array.from(parts);
-        const words = grammar && recognition.recognize(said, grammar);
-        queueMicrotask(() => listener.onFinal(words ?? NO_WORDS));
+        const isOver = prepared?.isFollowedBySilence(said) === true;
+        const words = isOver && prepared !== undefined ? prepared.words : recognize(said);
+        queueMicrotask(() => listener.onFinal(words));
       },
       expect(expectation) {
         next = grammarOf(expectation);
