@@ -6,6 +6,7 @@ export type BatchResult<Result> = { value: Result } | { error: unknown };
 
 interface Waiting<Item, Result> {
   item: Item;
+  bytes: number;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
@@ -15,27 +16,34 @@ export type CarryOut<Item, Result> = (
   items: readonly [Item, ...Item[]],
 ) => Promise<readonly BatchResult<Result>[]>;
 
+export interface BatchLimits<Item> {
+  /** Of one batch. */
+  itemsMax: number;
+  /** Of one batch; an item that has more is carried out alone. */
+  bytes?: { max: number; of: (item: Item) => number };
+}
+
 /** Does not bound the items that wait: each is a request of a caller that is bounded. */
 export class Batches<Item, Result> {
   readonly #carryOut: CarryOut<Item, Result>;
-  readonly #itemsMax: number;
+  readonly #limits: BatchLimits<Item>;
   /** By key, while a batch of the key is in progress. */
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
 
-  /** `itemsMax`: of one batch. */
-  constructor(carryOut: CarryOut<Item, Result>, { itemsMax }: { itemsMax: number }) {
+  constructor(carryOut: CarryOut<Item, Result>, limits: BatchLimits<Item>) {
     this.#carryOut = carryOut;
-    this.#itemsMax = itemsMax;
+    this.#limits = limits;
   }
 
   add(key: string, item: Item): Promise<Result> {
+    const bytes = this.#limits.bytes?.of(item) ?? 0;
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
       if (waiting !== undefined) {
-        waiting.push({ item, resolve, reject });
+        waiting.push({ item, bytes, resolve, reject });
         return;
       }
-      const first = [{ item, resolve, reject }];
+      const first = [{ item, bytes, resolve, reject }];
       this.#waiting.set(key, first);
       void this.#work(key, first);
     });
@@ -44,11 +52,24 @@ export class Batches<Item, Result> {
   /** Never rejects. */
   async #work(key: string, waiting: Waiting<Item, Result>[]): Promise<void> {
     for (;;) {
-      const [first, ...rest] = waiting.splice(0, this.#itemsMax);
+      const [first, ...rest] = waiting.splice(0, this.#nextOf(waiting));
       if (first === undefined) break;
       await this.#settle([first, ...rest]);
     }
     this.#waiting.delete(key);
+  }
+
+  /** How many go together: in their order, one at least. */
+  #nextOf(waiting: readonly Waiting<Item, Result>[]): number {
+    const { itemsMax, bytes: { max: bytesMax } = { max: Number.POSITIVE_INFINITY } } = this.#limits;
+    let bytes = 0;
+    let items = 0;
+    for (const next of waiting) {
+      bytes += next.bytes;
+      if (items >= itemsMax || (items > 0 && bytes > bytesMax)) break;
+      items += 1;
+    }
+    return items;
   }
 
   async #settle(

@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../fakes/deferred.ts';
 
 describe('batches', () => {
   /** Batches that are carried out when the test says so. */
-  function held(itemsMax = 100) {
+  function held(itemsMax = 100, bytes?: { max: number; of: (item: number) => number }) {
     const begun: { items: readonly number[]; end: Deferred }[] = [];
     const batches = new Batches<number, number>(
       async (items) => {
@@ -13,7 +13,7 @@ describe('batches', () => {
         await end.promise;
         return items.map((item) => (item < 0 ? { error: new Error('below') } : { value: -item }));
       },
-      { itemsMax },
+      { itemsMax, ...(bytes && { bytes }) },
     );
     return { begun, batches };
   }
@@ -43,6 +43,17 @@ describe('batches', () => {
     }
     await Promise.all(results);
     expect(begun.map(({ items }) => items)).toEqual([[1], [9], [2, 3], [4]]);
+  });
+
+  it('have at most so many bytes, in the order of their items; one that has more goes alone', async () => {
+    const { begun, batches } = held(3, { max: 10, of: (item) => item });
+    const results = [1, 4, 6, 1, 30, 10, 2, 2, 2, 2].map((item) => batches.add('a', item));
+    for (let nth = 0; nth < results.length; nth++) {
+      begun[nth]?.end.resolve();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(results);
+    expect(begun.map(({ items }) => items)).toEqual([[1], [4, 6], [1], [30], [10], [2, 2, 2], [2]]);
   });
 
   it('reject the items that fail, and go on', async () => {

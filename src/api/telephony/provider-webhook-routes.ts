@@ -2,16 +2,21 @@
 // with its raw bytes; the provider's folder detects the provider and verifies the signature.
 // Source: specification §4.14, contract §7.1.
 
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
 import { isTransferId } from '../../model/transfer-id.ts';
-import { recognisedBy, type WebhookReply } from '../../telephony/provider/provider.ts';
+import {
+  type HostedProvider,
+  recognisedBy,
+  type WebhookReply,
+} from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { providerRequest } from '../http/request-bodies.ts';
 import { idIn, idInPath } from '../http/values.ts';
+import { answerInTime } from './answer-deadline.ts';
 
 /** Providers send a few kilobytes. */
 const WEBHOOK_BYTES_MAX = 262_144;
@@ -64,10 +69,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
       },
     },
     async (request, reply) => {
-      return send(
-        reply,
-        await deps.callService.inbound(providerRequest(request, deps.publicUrl), null),
-      );
+      return send(reply, await inboundReply(deps, request, null));
     },
   );
 
@@ -85,8 +87,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const sent = providerRequest(request, deps.publicUrl);
-      const provider = recognisedBy(deps.hostedProviders, sent);
-      return send(reply, provider?.webhook.reject('error', null).reply ?? HANG_UP);
+      return send(reply, apologyOf(recognisedBy(deps.hostedProviders, sent)));
     },
   );
 
@@ -104,11 +105,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
       },
     },
     async (request, reply) => {
-      const { workflow_id: workflowId } = request.params;
-      return send(
-        reply,
-        await deps.callService.inbound(providerRequest(request, deps.publicUrl), workflowId),
-      );
+      return send(reply, await inboundReply(deps, request, request.params.workflow_id));
     },
   );
 }
@@ -129,8 +126,7 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
     async (request, reply) => {
       const provider = builtProvider(deps, request.params.provider);
       const { workflow_run_id: runId } = request.params;
-      const sent = providerRequest(request, deps.publicUrl);
-      return send(reply, await deps.callService.answer(provider, runId, sent));
+      return send(reply, await answerReply(deps, request, { provider, runId }));
     },
   );
 
@@ -138,6 +134,37 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
     const { namedAnswer } = webhook.routes;
     if (namedAnswer !== null) namedAnswerRoute(api, deps, { provider, ...namedAnswer });
   }
+}
+
+function inboundReply(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  workflowId: string | null,
+): Promise<WebhookReply> {
+  const sent = providerRequest(request, deps.publicUrl);
+  const provider = recognisedBy(deps.hostedProviders, sent);
+  return answerInTime(deps, provider, {
+    work: deps.callService.inbound(sent, workflowId),
+    late: () => apologyOf(provider),
+  });
+}
+
+function answerReply(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  { provider: name, runId }: { provider: ProviderName; runId: string },
+): Promise<WebhookReply> {
+  const provider = deps.hostedProviders.find((each) => each.name === name);
+  return answerInTime(deps, provider, {
+    work: deps.callService.answer(name, runId, providerRequest(request, deps.publicUrl)),
+    late: () => apologyOf(provider),
+  });
+}
+
+/** The caller hears that something went wrong, and the call ends. A provider that takes commands gets none: it is asked
+ *  nothing here. */
+function apologyOf(provider: HostedProvider | undefined): WebhookReply {
+  return provider?.webhook.reject('error', null).reply ?? HANG_UP;
 }
 
 function namedAnswerRoute(
@@ -159,8 +186,7 @@ function namedAnswerRoute(
     },
     handler: async (request, reply) => {
       const { workflow_run_id: runId } = request.query;
-      const sent = providerRequest(request, deps.publicUrl);
-      return send(reply, await deps.callService.answer(provider, runId, sent));
+      return send(reply, await answerReply(deps, request, { provider, runId }));
     },
   });
 }

@@ -8,6 +8,7 @@ import type { ClaimedAttempt } from '../../store/campaigns/dial-attempts.ts';
 import type { Store } from '../../store/store.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
+import { callsPerSecondOf } from './account-pace.ts';
 import {
   type CampaignPlanDeps,
   CampaignPlans,
@@ -81,7 +82,9 @@ export class CampaignCalls extends CampaignPlans {
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
     if (!this.takesCalls) return 'put-off';
     const route = await plans.routes.chosen(dial);
-    if (!(await pace.turn(campaignId, ratePerSecond))) return 'put-off';
+    const callsPerSecond = route === undefined ? null : callsPerSecondOf(route);
+    const account = { id: dial.configurationId, callsPerSecond };
+    if (!(await pace.turn({ campaignId, ratePerSecond, account }))) return 'put-off';
     // It may have been hung up meanwhile.
     const run = (await store.runs.adopt(runId)) ?? (await store.runs.find(runId));
     if (run?.state !== 'initialized' || route === undefined) return 'fault';

@@ -1,38 +1,70 @@
-// The rate limit of a campaign in the process from which its requests leave. The dispatcher spaces its claims in another
-// process (contract §9.8); a busy inter-process channel or worker would bunch them, and the provider counts what
-// arrives.
+// The pace of campaigns' dials in the process from which the requests leave. The dispatcher spaces its claims in another
+// process (contract §9.8); a busy inter-process channel or worker bunches them, and the provider counts what arrives. A
+// campaign's own rate is kept on average: dials that a stall held up follow at twice the pace until the campaign is in its
+// time again. Otherwise each stall would delay all that comes after it. A limit of the account is kept between any two.
 
 import type { Clock } from '../../std/clock.ts';
 
 /** A dial that would wait longer is put off. */
 const WAIT_MS_MAX = 2_000;
-/** Campaigns in memory; those that have not dialled for a while go first. */
-const CAMPAIGNS_MAX = 10_000;
+/** What a campaign may make up for: a longer stall costs it turns. So no second has more than twice its rate. */
+const BEHIND_MS_MAX = 1_000;
+/** How much faster than their pace late dials follow each other. */
+const CATCH_UP = 2;
+/** Campaigns and accounts in memory; those that have not dialled for a while go first. */
+const PACES_MAX = 10_000;
+
+export interface Paced {
+  campaignId: string;
+  ratePerSecond: number;
+  /** Of the configuration; `callsPerSecond` null: any number. */
+  account: { id: string; callsPerSecond: number | null };
+}
+
+interface Pace {
+  /** The earliest next turn, in monotonic ms. */
+  nextMs: number;
+  /** When the next turn is in its time. */
+  dueMs: number;
+}
 
 export class DialPace {
   readonly #clock: Clock;
-  /** When a campaign may dial again, in monotonic ms, the longest idle first. */
-  readonly #nextMs = new Map<string, number>();
+  /** The longest idle first. */
+  readonly #paces = new Map<string, Pace>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Waits until 1 / `ratePerSecond` has passed since the campaign's dial before. False, at once, if that takes
-   *  longer than 2 s. */
-  async turn(campaignId: string, ratePerSecond: number): Promise<boolean> {
+  /** Waits for the turn of the dial. False, at once, if that takes longer than 2 s. */
+  async turn({ campaignId, ratePerSecond, account }: Paced): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs();
-    const turnMs = Math.max(nowMs, this.#nextMs.get(campaignId) ?? nowMs);
+    const ofCampaign = `campaign ${campaignId}`;
+    const ofAccount = `account ${account.id}`;
+    const pace = this.#paces.get(ofCampaign) ?? { nextMs: nowMs, dueMs: nowMs };
+    const dueMs = Math.max(pace.dueMs, nowMs - BEHIND_MS_MAX);
+    const freeMs = this.#paces.get(ofAccount)?.nextMs ?? nowMs;
+    const turnMs = Math.max(nowMs, dueMs, pace.nextMs, freeMs);
     if (turnMs - nowMs > WAIT_MS_MAX) return false;
-    this.#nextMs.delete(campaignId);
-    this.#nextMs.set(campaignId, turnMs + 1_000 / ratePerSecond);
-    for (const [longestIdle] of this.#nextMs) {
-      if (this.#nextMs.size <= CAMPAIGNS_MAX) break;
-      this.#nextMs.delete(longestIdle);
+    const gapMs = 1_000 / ratePerSecond;
+    this.#keep(ofCampaign, { nextMs: turnMs + gapMs / CATCH_UP, dueMs: dueMs + gapMs });
+    if (account.callsPerSecond !== null) {
+      const afterMs = turnMs + 1_000 / account.callsPerSecond;
+      this.#keep(ofAccount, { nextMs: afterMs, dueMs: afterMs });
     }
     if (turnMs > nowMs) {
       await new Promise<void>((resolve) => this.#clock.after(turnMs - nowMs, resolve));
     }
     return true;
+  }
+
+  #keep(name: string, pace: Pace): void {
+    this.#paces.delete(name);
+    this.#paces.set(name, pace);
+    for (const [longestIdle] of this.#paces) {
+      if (this.#paces.size <= PACES_MAX) break;
+      this.#paces.delete(longestIdle);
+    }
   }
 }

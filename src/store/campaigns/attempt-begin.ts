@@ -11,7 +11,7 @@ import { Batches, type BatchResult } from '../../std/batches.ts';
 import { inShare } from '../../std/work-share.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import { TOGETHER_MAX, together } from '../db/together.ts';
+import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
 import type { NewRun } from '../runs/new-run.ts';
 import { insertRows, openRuns } from '../runs/run-insertion.ts';
 import type { ClaimedAttempt } from './dial-attempts.ts';
@@ -33,8 +33,10 @@ export class AttemptBeginnings {
   readonly #placed: Batches<string, undefined>;
 
   constructor(context: StoreContext) {
-    const limits = { itemsMax: TOGETHER_MAX };
-    this.#beginnings = new Batches((all) => beginEach(context, all), limits);
+    this.#beginnings = new Batches(
+      (all) => beginEach(context, all),
+      togetherLimits(({ run }) => run),
+    );
     // Of all organizations: the gateway's own work.
     this.#placed = new Batches(
       (attemptIds) =>
@@ -44,7 +46,7 @@ export class AttemptBeginnings {
             return some.map(() => ({ value: undefined }));
           }),
         ),
-      limits,
+      { itemsMax: TOGETHER_MAX },
     );
   }
 

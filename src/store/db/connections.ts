@@ -33,7 +33,7 @@ const TURNS_EMBEDDED_MAX = 3;
 const STATEMENTS_WAITING_MAX = 10_000;
 /** The embedded engine completes as many in the wait for a turn. */
 const STATEMENTS_OF_NAME_MAX = 2_000;
-/** As long as one statement. */
+/** As long as one statement. The answer to a call's webhook does not wait for it (api/telephony/answer-deadline.ts). */
 const TURN_MS_MAX = 10_000;
 /** A server that ends loses all connections at once: one line of the log says so. */
 const SAME_LOSS_MS = 1_000;

@@ -3,10 +3,21 @@
 
 import { DatabaseError } from 'pg';
 import { codeOf } from '../../errors/gateway-error.ts';
-import type { BatchResult } from '../../std/batches.ts';
+import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import type { BatchLimits, BatchResult } from '../../std/batches.ts';
 
 /** Of one batch: some ten milliseconds of the embedded engine, for which all others wait. */
 export const TOGETHER_MAX = 50;
+
+/** Of one batch: as many as the largest context of one run, so that a batch takes the engine hardly longer than one such
+ *  run does. A usual context has less than a kilobyte. */
+const TOGETHER_BYTES_MAX = RUN_CONTEXT_LIMITS.bytesMax;
+
+/** `jsonOf`: what of an item has no fixed size. */
+export function togetherLimits<Item>(jsonOf: (item: Item) => unknown): BatchLimits<Item> {
+  const of = (item: Item): number => Buffer.byteLength(JSON.stringify(jsonOf(item)));
+  return { itemsMax: TOGETHER_MAX, bytes: { max: TOGETHER_BYTES_MAX, of } };
+}
 
 /** Items that end at the deadline of a statement when they are alone, each after 9 s. The rest fails with the last. */
 const TIMED_OUT_MAX = 2;

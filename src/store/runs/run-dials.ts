@@ -8,7 +8,7 @@ import { inShare } from '../../std/work-share.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
-import { TOGETHER_MAX, together } from '../db/together.ts';
+import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
 import { isTaken } from './run-fencing.ts';
 import { toRun } from './runs.ts';
 
@@ -25,15 +25,14 @@ export class RunDials {
   readonly #dialled: Batches<DialledCall, Run | undefined>;
 
   constructor(context: StoreContext) {
-    const limits = { itemsMax: TOGETHER_MAX };
     // Of all organizations: the gateway's own work, not that of the one whose dial was first.
     this.#adoptions = new Batches(
       (ids) => inShare(undefined, () => together(ids, (some) => adopted(context, some))),
-      limits,
+      { itemsMax: TOGETHER_MAX },
     );
     this.#dialled = new Batches(
       (calls) => inShare(undefined, () => together(calls, (some) => noted(context, some))),
-      limits,
+      togetherLimits(({ gatheredContext }) => gatheredContext),
     );
   }
 

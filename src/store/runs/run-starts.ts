@@ -9,7 +9,7 @@ import { isRowId, jsonText } from '../db/column-values.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
-import { TOGETHER_MAX } from '../db/together.ts';
+import { togetherLimits } from '../db/together.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
 import { insertRow, openRuns } from './run-insertion.ts';
 import { toRun } from './runs.ts';
@@ -35,7 +35,10 @@ export class IdempotentRunStarts {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#starts = new Batches((wanted) => startAll(context, wanted), { itemsMax: TOGETHER_MAX });
+    this.#starts = new Batches(
+      (wanted) => startAll(context, wanted),
+      togetherLimits(({ input }) => input),
+    );
   }
 
   /** The run that a request with this key created within the last day. Throws START_KEY_REUSED. */

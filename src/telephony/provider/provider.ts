@@ -39,6 +39,9 @@ export interface HostedCapabilities extends ProviderCapabilities {
    *  this URL; its content is confirmed by `getCall` before it has an effect. `shared-key`: the webhook of a new call
    *  has a secret of the account, later ones have nothing and are confirmed by `getCall`. */
   webhookProof: 'full' | 'url-only' | 'shared-key';
+  /** When a call's webhook is answered at the latest, where the provider waits for less than 10 s: its limit less a second
+   *  for the network. */
+  answerMsMax?: number;
 }
 
 /** The data of a webhook or an upgrade request. `url` is built from the configured public base URL, never from

@@ -35,6 +35,7 @@ export function createVonageProvider(options: HostedOptions): HostedProvider {
       transferAwaits: 'acceptance',
       callS: { max: VONAGE_CALL_S_MAX },
       callsPerSecond: 3,
+      answerMsMax: 4_000,
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
     control: createVonageControl(rest, options.clock),
