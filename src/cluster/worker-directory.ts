@@ -103,6 +103,10 @@ export class WorkerDirectory implements WorkerPool {
     return this.#known.get(PBX_WORKER)?.worker;
   }
 
+  get isSingle(): boolean {
+    return this.#known.size === 1 && this.#known.has(PBX_WORKER);
+  }
+
   byNode(node: string): PooledWorker | undefined {
     for (const [number, { worker }] of this.#known) {
       if (nodeOfProcess(this.#gateway, number) === node) return worker;

@@ -41,6 +41,8 @@ export interface WorkerPool {
   leastLoaded(): PooledWorker | undefined;
   /** The worker with the connections to PBXs; undefined: it is not running. */
   pbxWorker(): PooledWorker | undefined;
+  /** The worker with the connections to PBXs is the only one. */
+  readonly isSingle: boolean;
   /** The worker with that name in the store, if it is one of ours. */
   byNode(node: string): PooledWorker | undefined;
   /** Whether one of them accepts a call. */

@@ -72,8 +72,9 @@ export class WorkerRouter implements CallService {
     }
   }
 
-  /** The worker reports what prevents the call. */
+  /** The worker reports what prevents the call. With one worker there is no choice, and nothing is read. */
   async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
+    if (this.#deps.workers.isSingle) return false;
     try {
       const { organizationId, configurationId } = wish;
       const { provider } = await this.#configurations.get(

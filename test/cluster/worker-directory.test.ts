@@ -109,12 +109,15 @@ describe('the call workers', () => {
     clock.advance(5 * LOAD_MS);
     expect(others.leastLoaded()).toBe(others.byNode('host:/data#2'));
     expect(others.numbers).toEqual([1, 2]);
+    expect(others.isSingle).toBe(false);
     links[0]?.notify(API, 'gone', { worker: 2 });
+    expect(others.isSingle).toBe(true);
     expect(others.leastLoaded()).toBeUndefined();
     expect(others.byNode('host:/data#2')).toBeUndefined();
     expect(others.byNode('other:/data#1')).toBeUndefined();
     links[0]?.notify(API, 'gone', { worker: 1 });
     expect(others.pbxWorker()).toBeUndefined();
+    expect(others.isSingle).toBe(false);
   });
 
   it('are waited for while none is there, and no longer than allowed', async () => {

@@ -86,6 +86,7 @@ function withWorkers(harness: CallHarness) {
   const workers: WorkerPool = {
     leastLoaded: () => (at.idlest === 1 || at.idlest === 2 ? both[at.idlest] : undefined),
     pbxWorker: () => both[1],
+    isSingle: false,
     byNode: (node) => (node === nodeOf(1) ? both[1] : node === nodeOf(2) ? both[2] : undefined),
     takesCalls: true,
     activeCalls: 3,

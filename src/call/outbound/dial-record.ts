@@ -13,6 +13,8 @@ export interface DialRequestOfRun {
   route: OutboundRoute;
   /** The number as the client gave it. */
   to: string;
+  /** How long its agent may talk; undefined: it is read. */
+  callS?: number;
   /** The run was created just now: nothing is in its log. */
   isNew?: boolean;
 }

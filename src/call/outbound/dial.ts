@@ -44,8 +44,15 @@ export class ProviderDial {
     this.#deps = deps;
   }
 
+  /** How long a call of the version may talk. */
+  #callSecondsOf(definitionId: string): Promise<number> {
+    return this.#callSeconds.get(definitionId, () =>
+      this.#deps.store.workflows.callSeconds(definitionId),
+    );
+  }
+
   /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
-  async send({ run, route, to }: DialRequestOfRun): Promise<DialResult> {
+  async send({ run, route, to, callS }: DialRequestOfRun): Promise<DialResult> {
     const { clock, publicUrl, services } = this.#deps;
     const { provider, configuration, from } = route;
     const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
@@ -53,10 +60,7 @@ export class ProviderDial {
     // A version with services of its own opens its connections when the call is planned.
     const owner = { organizationId: run.organizationId, configurations: {} };
     void services.speech.planOf(owner).then(({ plan }) => prepareSpeech(plan));
-    const { definitionId } = run;
-    const callS = await this.#callSeconds.get(definitionId, () =>
-      this.#deps.store.workflows.callSeconds(definitionId),
-    );
+    const agentS = callS ?? (await this.#callSecondsOf(run.definitionId));
     const { idempotentDial, callS: limit } = provider.capabilities;
     const request = {
       runId: run.id,
@@ -64,7 +68,7 @@ export class ProviderDial {
       to: provider.formatAddress(to),
       ...callbackUrls(publicUrl, provider, run.id),
       ringS: RING_S,
-      callS: Math.min(callS + CALL_S_EXTRA, limit.max),
+      callS: Math.min(agentS + CALL_S_EXTRA, limit.max),
     };
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
     const { signal } = deadline;

@@ -47,10 +47,10 @@ export class IdempotentStarts {
     const { starts } = this.#deps.store;
     const known = key === undefined ? undefined : await starts.startedBy(organizationId, key);
     if (known !== undefined) return this.#answerAgain(known);
-    const { route, to, createsRun, begin } = await prepare();
+    const { begin, createsRun, ...prepared } = await prepare();
     const { run, isNew } = await counted(begin(key));
     if (!isNew) return this.#answerAgain(run);
-    await this.#place({ run, route, to, isNew: createsRun });
+    await this.#place({ run, ...prepared, isNew: createsRun });
     return run;
   }
 

@@ -23,6 +23,8 @@ export interface Prepared {
   to: string;
   /** False: the run exists, and gets its call. */
   createsRun: boolean;
+  /** How long its agent may talk; undefined: it is not read yet. */
+  callS?: number;
   /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
   begin(key: StartKey | undefined): Promise<StartedRun>;
 }
@@ -31,6 +33,7 @@ export interface Prepared {
 export interface StartFacts {
   agent: ResolvedAgent;
   trunk: OutboundTrunk;
+  callS: number;
 }
 
 export interface StartDeps {
@@ -52,7 +55,7 @@ export async function prepareStart(
     mode,
     configurationId,
   ]);
-  const { agent, trunk } = await deps.facts.get(key, () => startFacts(deps, request));
+  const { agent, trunk, callS } = await deps.facts.get(key, () => startFacts(deps, request));
   const route = deps.routes.over(trunk, request);
   checkDialable(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
@@ -60,14 +63,20 @@ export async function prepareStart(
     route,
     to: request.phoneNumber,
     createsRun: true,
+    callS,
     begin: (key) => deps.store.starts.start(run, undefined, key),
   };
 }
 
+/** Reads agent and route beside each other. What is wrong with the agent is said first. */
 async function startFacts(deps: StartDeps, request: StartCall): Promise<StartFacts> {
+  const finding = deps.routes.findTrunk(request);
+  finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
   const agent = await resolveAgent(deps, request);
+  const reading = deps.store.workflows.callSeconds(agent.version.id);
+  reading.catch(() => undefined);
   await requireValid(deps, request.organizationId, agent.version);
-  return { agent, trunk: await deps.routes.findTrunk(request) };
+  return { agent, trunk: await finding, callS: await reading };
 }
 
 function newRun(
