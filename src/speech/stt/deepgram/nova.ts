@@ -58,8 +58,10 @@ export class NovaRecognizer implements Recognizer {
   #pieces: RecognizedWords[] = [];
   #interim: RecognizedWords | undefined;
   #interimEndS = 0;
-  /** Seconds in the stream up to which words are fixed or have gone out. */
+  /** Seconds in the stream up to which the service has fixed words. */
   #fixedS = 0;
+  /** The end of the last of these words: the next one may begin before `#fixedS`. */
+  #lastWordS = 0;
   /** Between the start of speech and `finalize`. */
   #isInTurn = false;
   /** A message came after the last `finalize`. */
@@ -136,7 +138,8 @@ export class NovaRecognizer implements Recognizer {
 
   #results(given: Results): void {
     if (given.start >= this.#interimEndS) this.#fixInterim();
-    const words = wordsAfter(given, this.#fixedS);
+    const isOver = given.start + given.duration <= this.#fixedS;
+    const words = isOver ? NO_WORDS : wordsAfter(given, this.#lastWordS);
     if (given.is_final !== true) {
       this.#interim = words.text === '' ? undefined : words;
       this.#interimEndS = given.start + given.duration;
@@ -145,7 +148,7 @@ export class NovaRecognizer implements Recognizer {
     }
     this.#interim = undefined;
     this.#fixedS = Math.max(this.#fixedS, given.start + given.duration);
-    if (words.text !== '') this.#pieces.push(words);
+    this.#fix(words);
     if (given.from_finalize === true && this.#owed.isDue) this.#answer();
     else if (!this.#owed.isDue) this.#unasked(given.speech_final === true);
   }
@@ -160,9 +163,15 @@ export class NovaRecognizer implements Recognizer {
   /** The final of these words was lost: the service is past them. */
   #fixInterim(): void {
     if (this.#interim === undefined) return;
-    this.#pieces.push(this.#interim);
+    this.#fix(this.#interim);
     this.#fixedS = Math.max(this.#fixedS, this.#interimEndS);
     this.#interim = undefined;
+  }
+
+  #fix(words: RecognizedWords): void {
+    if (words.text === '') return;
+    this.#pieces.push(words);
+    this.#lastWordS = Math.max(this.#lastWordS, (words.words?.at(-1)?.endMs ?? 0) / 1_000);
   }
 
   #answer(): void {
@@ -189,12 +198,13 @@ export class NovaRecognizer implements Recognizer {
   }
 }
 
-/** The words of a result that begin at `fromS` or later: a result may be sent twice, or come after its time. */
-function wordsAfter({ start, duration, channel }: Results, fromS: number): RecognizedWords {
+const NO_WORDS: RecognizedWords = { text: '', confidence: null };
+
+/** The words of a result that are behind `fromS`: a result may be sent twice, or come after its time. */
+function wordsAfter({ channel }: Results, fromS: number): RecognizedWords {
   const [best] = channel.alternatives;
   const text = best?.transcript?.trim() ?? '';
-  const isOver = start + duration <= fromS;
-  if (best === undefined || text === '' || isOver) return { text: '', confidence: null };
+  if (best === undefined || text === '') return NO_WORDS;
   const all = best.words ?? [];
   const fresh = all.filter((each) => (each.start + each.end) / 2 >= fromS);
   const spoken = fresh.map((each) => each.punctuated_word ?? each.word).join(' ');
