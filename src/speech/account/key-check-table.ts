@@ -2,6 +2,11 @@
 // without a row is not asked. Addresses that users give come from the service's own fields. Source: the services'
 // public API references.
 
+import { isObject } from '../../std/json.ts';
+
+const MINIMAX_UNAUTHORIZED = 1004;
+const MINIMAX_INVALID_KEY = 2049;
+
 /** Settings of a service as stored, with one key. */
 export type CheckedFields = Readonly<Record<string, unknown>>;
 
@@ -9,11 +14,15 @@ export interface KeyCheck {
   /** Undefined: the settings name no address. */
   url(fields: CheckedFields): string | undefined;
   method?: 'GET' | 'POST';
+  /** JSON of a POST. Default: empty. */
+  body?: object;
   headers(key: string): Record<string, string>;
   /** Statuses by which the service refuses the key. Default: 401 and 403. */
   refusing?: readonly number[];
   /** Words of the service by which it refuses the key under another status. */
   refusingWords?: RegExp;
+  /** The words by which it refuses the key in an answer with status 200. */
+  refusalIn?(answer: unknown): string | undefined;
   /** Words of a refusal that is not about the key: one with few permissions works for calls. */
   harmlessWords?: RegExp;
   /** Self-hosted ones may have no key: they are asked all the same. */
@@ -42,6 +51,13 @@ export const below = (base: string | undefined, path: string) => (fields: Checke
 export const at = (origin: string, path: string) => (fields: CheckedFields) => {
   const given = URL.parse(text(fields, 'base_url') ?? origin);
   return given === null ? undefined : `${given.origin.replace(/^ws/, 'http')}${path}`;
+};
+
+/** At `url`, if `base_url` is a host of the vendor's `domain`: the key of another server goes to no host but its own. */
+const vendorsOwn = (domain: string, url: string) => (fields: CheckedFields) => {
+  const given = text(fields, 'base_url');
+  const host = given === undefined ? domain : (URL.parse(given)?.hostname ?? '');
+  return host === domain || host.endsWith(`.${domain}`) ? url : undefined;
 };
 
 /** Names of regions are part of a host name. */
@@ -129,7 +145,46 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
     headers: header('x-api-key'),
     refusing: [401],
   },
+  // A key of its own for one minute, as browsers get one.
+  speechmatics: {
+    method: 'POST',
+    url: vendorsOwn('speechmatics.com', 'https://mp.speechmatics.com/v1/api_keys?type=rt'),
+    body: { ttl: 60 },
+    headers: bearer,
+  },
+  sarvam: {
+    url: at('https://api.sarvam.ai', '/text-to-speech/pronunciation-dictionary'),
+    headers: header('api-subscription-key'),
+  },
+  // Whether it knows a word. Its lists of voices are public.
+  rime: {
+    method: 'POST',
+    url: vendorsOwn('rime.ai', 'https://users.rime.ai/oov'),
+    body: { text: 'hello' },
+    headers: bearer,
+  },
+  // The account's own voices: the list of all is said to need no key.
+  smallest: {
+    url: at('https://api.smallest.ai', '/waves/v1/voice-cloning'),
+    headers: bearer,
+  },
+  minimax: {
+    method: 'POST',
+    url: at('https://api.minimax.io', '/v1/get_voice'),
+    body: { voice_type: 'voice_cloning' },
+    headers: bearer,
+    refusalIn: minimaxRefusal,
+  },
+  camb: { url: at('https://client.camb.ai', '/apis/list-voices'), headers: header('x-api-key') },
 };
+
+/** Its errors have status 200. */
+function minimaxRefusal(answer: unknown): string | undefined {
+  const base = isObject(answer) && isObject(answer['base_resp']) ? answer['base_resp'] : {};
+  const { status_code: code, status_msg: message } = base as Readonly<Record<string, unknown>>;
+  if (code !== MINIMAX_UNAUTHORIZED && code !== MINIMAX_INVALID_KEY) return undefined;
+  return typeof message === 'string' ? message : '';
+}
 
 /** Services on this machine: nothing to check. */
 export const LOCAL_SERVICES: ReadonlySet<string> = new Set(['scripted', 'pocketsphinx', 'flite']);

@@ -8,8 +8,9 @@ import type { ConfiguredService } from '../../model/speech-services/model-config
 import { isServiceSecret, type SpeechJob } from '../../model/speech-services/service-rows.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import { parseJson } from '../../std/json.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { ServiceHttp } from '../service/service-http.ts';
+import { type ServiceAnswer, ServiceHttp } from '../service/service-http.ts';
 import { type KeyCheck, keyChecks, LOCAL_SERVICES } from './key-check-table.ts';
 import { voiceListOf } from './voice-list-table.ts';
 import { unknownVoice } from './voice-lists.ts';
@@ -37,6 +38,10 @@ export interface KeyCheckMeans {
 const ANSWER_MS_MAX = 3_000;
 /** With the rest of an answer that comes slowly. */
 const CHECK_MS_MAX = 4_000;
+/** A list of an account's voices; only its head is of interest. */
+const ANSWER_BYTES_MAX = 1_048_576;
+/** What a verdict repeats of the service's words. */
+const WORDS_CHARACTERS_MAX = 300;
 /** Requests for one configuration: three jobs with a service, a fallback and several keys each, and voices. */
 const REQUESTS_MAX = 24;
 /** For one voice: the list, and the voice itself. */
@@ -149,23 +154,37 @@ async function ask(
   allowance.left -= 1;
   try {
     const { method = 'GET' } = check;
-    const headers = {
+    const headers: Record<string, string> = {
       accept: 'application/json',
       ...(key === undefined ? {} : check.headers(key)),
     };
-    const body = method === 'POST' ? { body: '' } : {};
+    const { body: given } = check;
+    if (given !== undefined) headers['content-type'] = 'application/json';
+    const sent = given === undefined ? '' : JSON.stringify(given);
+    const body = method === 'POST' ? { body: sent } : {};
     const answer = await http.request({
       ...{ method, url, headers, signal, answerMsMax: ANSWER_MS_MAX },
       ...body,
     });
-    for await (const _part of answer.body) break;
-    return answer.status < 300 ? OK : unverified(`it answered ${answer.status}`);
+    if (answer.status >= 300) return unverified(`it answered ${answer.status}`);
+    const words = await refusalIn(answer, check);
+    return words === undefined ? OK : refused(provider, words);
   } catch (error) {
     parent.throwIfAborted();
     if (error instanceof ServiceFault) return ofFault(error, provider, check);
     if (codeOf(error) === 'TIMED_OUT') return unverified('no answer in time');
     throw error;
   }
+}
+
+/** The words of a refusal with a status of success. */
+async function refusalIn(answer: ServiceAnswer, check: KeyCheck): Promise<string | undefined> {
+  if (check.refusalIn === undefined) {
+    for await (const _part of answer.body) break;
+    return undefined;
+  }
+  const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
+  return check.refusalIn(body)?.slice(0, WORDS_CHARACTERS_MAX);
 }
 
 function ofFault(error: ServiceFault, provider: string, check: KeyCheck): Verdict {

@@ -3,7 +3,7 @@
 
 import type { HeardWord } from '../call/spoken-words.ts';
 import type { Refusal } from '../services/service-socket.ts';
-import type { Protocol } from '../services/stt-server.ts';
+import type { Protocol, SttSession } from '../services/stt-server.ts';
 import { type Message, Recognizing, seconds, textOf } from './recognizing.ts';
 
 /** All fields of the request that a client here may send, with the type or the values of each. */
@@ -23,13 +23,34 @@ const FIELDS: Record<string, unknown> = {
     receive_partial_transcripts: true,
     receive_final_transcripts: true,
     receive_speech_events: false,
-    receive_acknowledgments: false,
+    receive_acknowledgments: Boolean,
   },
 };
+const HEAD = { session_id: 's', created_at: '2026-11-01T00:00:00.000Z' };
 const OPTIONAL = ['realtime_processing'];
 
 class Gladia extends Recognizing {
   #count = 0;
+  #bytes = 0;
+  readonly #acknowledges: boolean;
+
+  constructor(session: SttSession, acknowledges: boolean) {
+    super(session);
+    this.#acknowledges = acknowledges;
+  }
+
+  override audio(words: readonly HeardWord[]): void {
+    super.audio(words);
+    const from = this.#bytes;
+    this.#bytes = this.session.audioBytes;
+    const seconds = [from / 8_000, this.#bytes / 8_000];
+    this.#acknowledge('audio_chunk', { byte_range: [from, this.#bytes], time_range: seconds });
+  }
+
+  #acknowledge(type: string, data: Message): void {
+    if (!this.#acknowledges) return;
+    this.session.send({ type, ...HEAD, acknowledged: true, error: null, data });
+  }
 
   #send(words: readonly HeardWord[], isFinal: boolean): void {
     const [first, last] = [words[0], words.at(-1)];
@@ -40,7 +61,7 @@ class Gladia extends Recognizing {
     };
     const data = { id: `u${this.#count}`, is_final: isFinal, utterance };
     if (isFinal) this.#count += 1;
-    this.session.send({ type: 'transcript', session_id: 's', created_at: 'now', data });
+    this.session.send({ type: 'transcript', ...HEAD, data });
   }
 
   protected override partial(): void {
@@ -54,7 +75,13 @@ class Gladia extends Recognizing {
   message(message: Message): void {
     const { type, data } = message;
     if (type === 'stop_recording' && data === undefined) {
-      this.session.send({ type: 'end_session', session_id: 's' });
+      const seconds = this.#bytes / 8_000;
+      this.#acknowledge(type, {
+        recording_duration: seconds,
+        recording_duration_left_to_process: 0,
+      });
+      if (this.words.length > 0) this.#send(this.words.splice(0), true);
+      this.session.send({ type: 'end_session', ...HEAD });
       this.session.close(1000);
       return;
     }
@@ -64,7 +91,8 @@ class Gladia extends Recognizing {
 }
 
 export function gladiaProtocol(key: string): Protocol {
-  const tokens = new Set<string>();
+  /** With whether the client wants acknowledgments. */
+  const tokens = new Map<string, boolean>();
   let count = 0;
   return {
     post(request, url, { body, origin }) {
@@ -79,13 +107,15 @@ export function gladiaProtocol(key: string): Protocol {
       }
       count += 1;
       const token = `token-0123456789-${count}`;
-      tokens.add(token);
+      const { messages_config: config } = body as { messages_config: Message };
+      tokens.set(token, config['receive_acknowledgments'] === true);
       const answer = {
         id: `s${count}`,
         created_at: 'now',
         url: `${origin}/v2/live?token=${token}`,
       };
-      return { status: 201, body: JSON.stringify(answer) };
+      const headers = { 'content-type': 'application/json' };
+      return { status: 201, body: JSON.stringify(answer), headers };
     },
     check({ headers }, { pathname, searchParams }) {
       if (pathname !== '/v2/live') return { status: 404, body: '{}' };
@@ -93,13 +123,16 @@ export function gladiaProtocol(key: string): Protocol {
       const isKnown = tokens.has(searchParams.get('token') ?? '');
       return isKnown ? undefined : refusal(401, { message: 'unknown token' });
     },
-    open: (session) => new Gladia(session),
+    open: (session) =>
+      new Gladia(session, tokens.get(session.url.searchParams.get('token') ?? '') === true),
   };
 }
 
 /** The first field that is not as it must be. */
 function problemIn(value: unknown, expected: unknown, name = ''): string | undefined {
-  if (expected === String) return typeof value === 'string' ? undefined : name;
+  if (typeof expected === 'function') {
+    return typeof value === expected.name.toLowerCase() ? undefined : name;
+  }
   if (Array.isArray(expected)) {
     if (!Array.isArray(value)) return name;
     return value.map((each) => problemIn(each, expected[0], name)).find((each) => each);

@@ -163,7 +163,8 @@ class Soniox extends Recognizing {
 
   text(text: string): boolean {
     if (text !== '') return false;
-    this.session.send({ tokens: [], finished: true });
+    const tokens = this.#tokens(this.words.splice(0), true);
+    this.session.send({ tokens, finished: true });
     this.session.close(1000);
     return true;
   }
@@ -174,7 +175,9 @@ class Soniox extends Recognizing {
     if (type === 'finalize') {
       this.answer((words) => {
         const fin = { text: '<fin>', is_final: true };
-        this.session.send({ tokens: [...this.#tokens(words, true), fin] });
+        const ms = this.session.audioMs;
+        const tokens = [...this.#tokens(words, true), fin];
+        this.session.send({ tokens, final_audio_proc_ms: ms, total_audio_proc_ms: ms });
       });
     } else this.#configure(message);
   }
@@ -196,9 +199,15 @@ class Soniox extends Recognizing {
   }
 }
 
+/** All fields that a client here may send. `operating_point` is the old name of `model`. */
+const SPEECHMATICS = new Set([
+  ...['language', 'model', 'max_delay', 'max_delay_mode', 'enable_partials', 'additional_vocab'],
+]);
+
 class Speechmatics extends Recognizing {
   #isStarted = false;
   #audioAtMs = 0;
+  #packets = 0;
 
   protected override begin(): void {
     // RecognitionStarted answers StartRecognition.
@@ -208,7 +217,8 @@ class Speechmatics extends Recognizing {
     if (!this.#isStarted) this.session.violates('audio before RecognitionStarted', 1003);
     this.#audioAtMs = this.session.clock.monotonicMs();
     super.audio(words);
-    this.session.send({ message: 'AudioAdded', seq_no: 1 });
+    this.#packets += 1;
+    this.session.send({ message: 'AudioAdded', seq_no: this.#packets });
   }
 
   #transcript(message: string, words: readonly HeardWord[]): Message {
@@ -227,23 +237,41 @@ class Speechmatics extends Recognizing {
   }
 
   message(message: Message): void {
-    const { message: name, audio_format: format } = message;
-    if (name === 'StartRecognition') {
-      const wanted = { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 };
-      if (JSON.stringify(format) !== JSON.stringify(wanted)) this.unknown(message);
-      if (this.session.faults.ready === 'never') return;
-      this.#isStarted = true;
-      this.session.send({ message: 'RecognitionStarted', id: 'r' });
-      this.session.send({ message: 'Info', type: 'recognition_quality', quality: 'telephony' });
-    } else if (name === 'ForceEndOfUtterance') {
+    const { message: name } = message;
+    if (name === 'StartRecognition') this.#start(message);
+    else if (name === 'ForceEndOfUtterance') {
       // Words in the last 100 ms of audio would be cut.
       const sinceMs = this.session.clock.monotonicMs() - this.#audioAtMs;
       if (sinceMs < 100 && this.session.finder.silenceMs < 100) this.unknown(message);
       this.answer((words) => {
-        if (words.length > 0) this.session.send(this.#transcript('AddTranscript', words));
+        this.#fix(words);
         this.session.send({ message: 'EndOfUtterance', metadata: { start_time: 0, end_time: 1 } });
       });
+    } else if (name === 'EndOfStream' && message['last_seq_no'] === this.#packets) {
+      this.#fix(this.words.splice(0));
+      this.session.send({ message: 'EndOfTranscript' });
     } else this.unknown(message);
+  }
+
+  #fix(words: readonly HeardWord[]): void {
+    if (words.length > 0) this.session.send(this.#transcript('AddTranscript', words));
+  }
+
+  #start(message: Message): void {
+    const { audio_format: format, transcription_config: config } = message;
+    const wanted = { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 };
+    if (JSON.stringify(format) !== JSON.stringify(wanted)) this.unknown(message);
+    const isKnown = Object.keys(config as Message).every((name) => SPEECHMATICS.has(name));
+    if (!isKnown) {
+      const reason = 'unknown fields in transcription_config';
+      this.session.send({ message: 'Error', type: 'invalid_config', reason });
+      this.session.close(1003);
+    }
+    if (!isKnown || this.session.faults.ready === 'never') return;
+    this.#isStarted = true;
+    this.session.send({ message: 'RecognitionStarted', id: 'r' });
+    const quality = { quality: 'telephony', reason: 'the rate of the audio' };
+    this.session.send({ message: 'Info', type: 'recognition_quality', ...quality });
   }
 }
 
@@ -415,8 +443,12 @@ export const sttProtocols: Record<SttPreset, (key: string) => Protocol> = {
     open: (session) => new Soniox(session, key),
   }),
   speechmatics: (key) => ({
-    check: (request, url) =>
-      check({ path: '/v2', header: ['authorization', `Bearer ${key}`] }, request, url),
+    check: (request, url) => {
+      // The SDK's way, which browsers can go.
+      if (url.pathname === '/v2' && url.searchParams.get('jwt') === key) return undefined;
+      const header: [string, string] = ['authorization', `Bearer ${key}`];
+      return check({ path: '/v2', header }, request, url);
+    },
     open: (session) => new Speechmatics(session),
   }),
   xai: (key) => ({

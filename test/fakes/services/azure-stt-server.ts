@@ -2,6 +2,7 @@
 // end by silence. Written from the vendor's Speech SDK 1.52.
 
 import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import type { HeardWord } from '../call/spoken-words.ts';
 import type { Refusal } from './service-socket.ts';
 import {
@@ -12,12 +13,26 @@ import {
   startSttServer,
 } from './stt-server.ts';
 
-const HEADS = /^Path: ([\w.]+)\r\nX-RequestId: ([0-9a-f]{32})\r\nX-Timestamp: (\S+)\r\n/;
+const HEADS = /^Path: ([\w.]+)\r\nX-RequestId: ([0-9a-fA-F]{32})\r\nX-Timestamp: (\S+)\r\n/;
 const PARAMETERS = new Set([
   ...['language', 'format', 'wordLevelTimestamps', 'profanity'],
   'segmentationSilenceTimeoutMs',
+  // What an address has in a browser, which sets no headers: the SDK always has it.
+  ...['Ocp-Apim-Subscription-Key', 'X-ConnectionId', 'connectionId'],
 ]);
 const TICKS = 10_000;
+const CONTEXT = new Set(['phraseDetection', 'phraseOutput', 'dgi']);
+const vocabulary = z
+  .strictObject({
+    groups: z.array(
+      z.strictObject({
+        type: z.literal('Generic'),
+        items: z.array(z.strictObject({ text: z.string() })),
+      }),
+    ),
+    bias: z.number(),
+  })
+  .optional();
 
 export interface AzureSttServer extends SttServer {
   /** Bodies of text messages, by their paths. */
@@ -40,7 +55,7 @@ function check(key: string, { headers }: IncomingMessage, url: URL): Refusal | u
     return { status: 404, body: '' };
   }
   if (headers['ocp-apim-subscription-key'] !== key) return { status: 401, body: '' };
-  if (!/^[0-9a-f]{32}$/.test(String(headers['x-connectionid']))) return { status: 400, body: '' };
+  if (!/^[0-9a-f]{32}$/i.test(String(headers['x-connectionid']))) return { status: 400, body: '' };
   const isKnown = [...url.searchParams.keys()].every((name) => PARAMETERS.has(name));
   return isKnown && url.searchParams.has('language') ? undefined : { status: 400, body: '' };
 }
@@ -68,8 +83,16 @@ class Azure implements SessionHandler {
     }
     this.#isSameRequest(requestId);
     this.#bodies.push([path, JSON.parse(body)]);
+    if (path === 'speech.context') this.#checkContext(JSON.parse(body));
     if (path === 'speech.context') this.#send('turn.start', { context: { serviceTag: 't' } });
     return true;
+  }
+
+  #checkContext(context: Record<string, unknown>): void {
+    const unknown = Object.keys(context).find((name) => !CONTEXT.has(name));
+    if (unknown !== undefined) this.#session.violates(`unknown context ${unknown}`, 1007);
+    const parsed = vocabulary.safeParse(context['dgi']);
+    if (!parsed.success) this.#session.violates('a vocabulary of another form', 1007);
   }
 
   /** Audio behind its header, of which the first has a WAV header. */
@@ -81,6 +104,7 @@ class Azure implements SessionHandler {
       this.#session.violates('audio of another form, or before its context', 1007);
     }
     const payload = data.subarray(2 + length);
+    if (payload.length === 0) this.#end();
     if (this.#hasHeader) return payload;
     this.#hasHeader = true;
     const isUlaw = payload.toString('latin1', 0, 4) === 'RIFF' && payload.readUInt16LE(20) === 7;
@@ -102,6 +126,13 @@ class Azure implements SessionHandler {
   }
 
   expired(): void {
+    this.#send('turn.end', {});
+  }
+
+  /** An audio message without audio ends the request. */
+  #end(): void {
+    if (this.#words.length > 0) this.#phrase();
+    this.#send('speech.endDetected', { Offset: this.#session.audioMs * TICKS });
     this.#send('turn.end', {});
   }
 

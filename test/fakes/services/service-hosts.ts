@@ -10,6 +10,7 @@ export interface Asked {
   /** As the client sees it: host and path. */
   url: string;
   headers: Record<string, unknown>;
+  body: string;
 }
 
 export interface ServiceHosts {
@@ -21,9 +22,12 @@ export interface ServiceHosts {
 }
 
 export async function startServiceHosts(): Promise<ServiceHosts> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const { method = '', headers, url = '' } = request;
-    const asked = { method, url: `${headers.host}${url}`, headers };
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const body = Buffer.concat(parts).toString();
+    const asked = { method, url: `${headers.host}${url}`, headers, body };
     hosts.asked.push(asked);
     const answer = hosts.answer(asked);
     if (answer === undefined) return;

@@ -177,6 +177,8 @@ export interface SttServer {
   violations: string[];
   /** Answers of the upgrade other than a connection. */
   refusals: number[];
+  /** Requests before the connections. */
+  posts: { url: string | undefined; headers: IncomingHttpHeaders; body: unknown }[];
   close(): Promise<void>;
 }
 
@@ -188,6 +190,7 @@ export async function startSttServer(
   const sessions: SttSession[] = [];
   const violations: string[] = [];
   const refusals: number[] = [];
+  const posts: SttServer['posts'] = [];
   let attempts = 0;
   const faultsOf = new WeakMap<IncomingMessage, SttFaults>();
   const isRecording = options.isRecording ?? true;
@@ -208,6 +211,7 @@ export async function startSttServer(
       const parts: Buffer[] = [];
       for await (const part of request) parts.push(part);
       const body = parseJson(Buffer.concat(parts).toString());
+      if (isRecording) posts.push({ url: request.url, headers: request.headers, body });
       const answer = protocol.post?.(request, url, { body, origin: service.url }) ?? NOT_FOUND;
       response.writeHead(answer.status, answer.headers).end(answer.body);
     },
@@ -240,7 +244,7 @@ export async function startSttServer(
       });
     },
   });
-  return { url: service.url, sessions, violations, refusals, close: () => service.close() };
+  return { url: service.url, sessions, violations, refusals, posts, close: () => service.close() };
 }
 
 const NOT_FOUND: Refusal = { status: 404, body: '{}' };

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { checkServices } from '../../../src/speech/account/key-check.ts';
 import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
+import type { Asked } from '../../fakes/services/service-hosts.ts';
 import { KEY, withHosts } from './hosts-of-services.ts';
 
 const world = withHosts();
@@ -19,6 +20,8 @@ async function verdictOf(provider: string, fields: Record<string, unknown> = {})
   const [verdict] = await checkServices([service(provider, fields)], means, signal);
   return verdict;
 }
+
+const lineOf = ({ method, url, body }: Asked) => `${method} ${url} ${body}`.trim();
 
 describe('the check of a key', () => {
   it.each([
@@ -87,11 +90,47 @@ describe('the check of a key', () => {
       'authorization',
       `Basic ${KEY}`,
     ],
+    [
+      'speechmatics',
+      { base_url: 'wss://eu2.rt.speechmatics.com' },
+      'POST mp.speechmatics.com/v1/api_keys?type=rt {"ttl":60}',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    [
+      'sarvam',
+      { base_url: 'wss://api.sarvam.ai' },
+      'GET api.sarvam.ai/text-to-speech/pronunciation-dictionary',
+      'api-subscription-key',
+      KEY,
+    ],
+    [
+      'rime',
+      { base_url: 'wss://users-ws.rime.ai' },
+      'POST users.rime.ai/oov {"text":"hello"}',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    [
+      'smallest',
+      {},
+      'GET api.smallest.ai/waves/v1/voice-cloning',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    [
+      'minimax',
+      { base_url: 'https://api.minimax.io/v1/t2a_v2' },
+      'POST api.minimax.io/v1/get_voice {"voice_type":"voice_cloning"}',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    ['camb', {}, 'GET client.camb.ai/apis/list-voices', 'x-api-key', KEY],
   ])(
     'asks %s once, with the key where it wants it (%o)',
     async (provider, fields, asked, name, value) => {
       expect(await verdictOf(provider, fields)).toMatchObject({ verdict: 'ok', message: '' });
-      expect(world.hosts.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([asked]);
+      expect(world.hosts.asked.map(lineOf)).toEqual([asked]);
       expect(world.hosts.asked[0]?.headers[name]).toBe(value);
     },
   );
@@ -137,13 +176,36 @@ describe('the check of a key', () => {
   });
 
   it('verifies nothing without a request that could: no row, no region, no key', async () => {
-    expect(await verdictOf('rime')).toMatchObject({ verdict: 'unverified' });
+    expect(await verdictOf('piper_http')).toMatchObject({ verdict: 'unverified' });
     expect(await verdictOf('constructor')).toMatchObject({ verdict: 'unverified' });
     expect(await verdictOf('azure_speech', { region: 'evil.com/' })).toMatchObject({
       verdict: 'unverified',
     });
     expect(await verdictOf('google', { api_key: null })).toMatchObject({ verdict: 'unverified' });
     expect(world.hosts.asked).toEqual([]);
+  });
+
+  it.each(['speechmatics', 'rime'])(
+    'of %s sends the key of a server of your own to nobody else',
+    async (provider) => {
+      for (const baseUrl of ['wss://voice.example.com', 'wss://evilrime.ai', 'wss://x']) {
+        expect(await verdictOf(provider, { base_url: baseUrl })).toMatchObject({
+          verdict: 'unverified',
+        });
+      }
+      expect(world.hosts.asked).toEqual([]);
+    },
+  );
+
+  it.each([
+    [1004, 'refused'],
+    [2049, 'refused'],
+    [0, 'ok'],
+    [1002, 'ok'],
+  ])('of minimax reads the error %i in an answer of success: %s', async (code, verdict) => {
+    const base = { status_code: code, status_msg: 'login fail' };
+    world.hosts.answer = () => ({ status: 200, body: { base_resp: base, voice_cloning: [] } });
+    expect(await verdictOf('minimax')).toMatchObject({ verdict });
   });
 
   it('refuses a key that cannot be one of the service', async () => {

@@ -88,7 +88,7 @@ export function createAzureStt(settings: AzureSttSettings, means: ServiceMeans):
     open(expectation, listener) {
       const terms = vocabulary(settings.keyterms ?? [], expectation, PHRASES_MAX);
       const values = { key, model, language, connection: hexId() };
-      const wire = wireOf(means, terms);
+      const wire = wireOf(means, contextOf(language, terms));
       const secrets = [key];
       const of = { means, service, model, baseUrl, secrets, description, values, listener, wire };
       return new DescribedRecognizer(of);
@@ -98,18 +98,31 @@ export function createAzureStt(settings: AzureSttSettings, means: ServiceMeans):
   };
 }
 
-function wireOf({ clock }: ServiceMeans, terms: readonly string[]): Wire {
+/** What the address says as well, and the vocabulary. */
+function contextOf(language: string, terms: readonly string[]): object {
+  const segmentation = { mode: 'Custom', segmentationSilenceTimeoutMs: SEGMENTATION_MS };
+  const items = terms.map((text) => ({ text }));
+  return {
+    phraseDetection: {
+      ...{ language, mode: 'Conversation', conversation: { segmentation } },
+      enrichment: { profanity: 'Raw' },
+    },
+    phraseOutput: { detailed: { options: ['WordTimings'] }, format: 'Detailed' },
+    ...(terms.length > 0 && { dgi: { groups: [{ type: 'Generic', items }], bias: 1 } }),
+  };
+}
+
+function wireOf({ clock }: ServiceMeans, context: object): Wire {
   const requestId = hexId();
   const head = (path: string): UspHead => ({
     ...{ path, requestId },
     timestamp: new Date(clock.now()).toISOString(),
   });
-  const groups = [{ Type: 'Generic', Items: terms.map((term) => ({ Text: term })) }];
   let hasHeader = false;
   return {
     opening: () => [
       textFrame(head('speech.config'), SYSTEM),
-      textFrame(head('speech.context'), terms.length === 0 ? {} : { dgi: { Groups: groups } }),
+      textFrame(head('speech.context'), context),
     ],
     read: readFrame,
     audio(packet) {
@@ -121,6 +134,7 @@ function wireOf({ clock }: ServiceMeans, terms: readonly string[]): Wire {
 }
 
 const SYSTEM = {
+  recognition: 'conversation',
   context: {
     system: { name: 'Patchbay', version: '1', build: 'node', lang: 'JavaScript' },
     os: { platform: 'node', name: 'node', version: '20' },

@@ -11,8 +11,10 @@ import { quietLog } from '../../../fakes/quiet-log.ts';
 import { startAzureStt } from '../../../fakes/services/azure-stt-server.ts';
 import { RecognizingService } from '../../../fakes/services/recognizing-service.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
-import type { SttFaults } from '../../../fakes/services/stt-server.ts';
+import type { SttFaults, SttSession } from '../../../fakes/services/stt-server.ts';
+import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
+import { AZURE_HEADERS, contextsIn } from './sdk-context.ts';
 
 const KEY = 'azure-key-0123456789';
 const opened: { close(): unknown }[] = [];
@@ -72,11 +74,19 @@ describe('Azure Speech as a recogniser', () => {
     expect(server.bodies[0]?.[1]).toMatchObject({
       context: { audio: { source: { bitspersample: 8, samplerate: 8_000, channelcount: 1 } } },
     });
-    expect(server.bodies[1]?.[1]).toEqual({
-      dgi: { Groups: [{ Type: 'Generic', Items: [{ Text: 'Byron' }, { Text: 'Ada' }] }] },
+    expect(server.bodies[1]?.[1]).toMatchObject({
+      dgi: { groups: [{ type: 'Generic', items: [{ text: 'Byron' }, { text: 'Ada' }] }] },
     });
     rig.recognizer.close();
     expect(rig.usage).toMatchObject([{ service: 'azure_speech', unit: 'seconds' }]);
+  });
+
+  it('sends what the vendor’s own SDK sends', async () => {
+    const { server } = await connect({ settings: { language: 'de-DE', keyterms: ['Penne'] } });
+    const [session] = server.sessions as [SttSession];
+    const messages = contextsIn(server);
+    const sent = capturedRequest(session, { key: KEY, headers: AZURE_HEADERS, messages });
+    expect(sent).toEqual(sdkRequest('azure/speech-recognition'));
   });
 
   it('answers finalize in silence once, and a repeated phrase counts once', async () => {

@@ -205,7 +205,7 @@ describe('what presets send first', () => {
         message: 'StartRecognition',
         audio_format: { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 },
         transcription_config: {
-          ...{ language: 'en', operating_point: 'enhanced', max_delay: 1 },
+          ...{ language: 'en', model: 'enhanced', max_delay: 1 },
           ...{ max_delay_mode: 'flexible', enable_partials: true, additional_vocab: ['Ada'] },
         },
       },
