@@ -15,7 +15,7 @@ export interface KeyCheck {
   url(fields: CheckedFields): string | undefined;
   method?: 'GET' | 'POST';
   /** JSON of a POST. Default: empty. */
-  body?: object;
+  body?: string;
   headers(key: string): Record<string, string>;
   /** Statuses by which the service refuses the key. Default: 401 and 403. */
   refusing?: readonly number[];
@@ -149,7 +149,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
   speechmatics: {
     method: 'POST',
     url: vendorsOwn('speechmatics.com', 'https://mp.speechmatics.com/v1/api_keys?type=rt'),
-    body: { ttl: 60 },
+    body: '{"ttl":60}',
     headers: bearer,
   },
   sarvam: {
@@ -160,7 +160,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
   rime: {
     method: 'POST',
     url: vendorsOwn('rime.ai', 'https://users.rime.ai/oov'),
-    body: { text: 'hello' },
+    body: '{"text":"hello"}',
     headers: bearer,
   },
   // The account's own voices: the list of all is said to need no key.
@@ -171,7 +171,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
   minimax: {
     method: 'POST',
     url: at('https://api.minimax.io', '/v1/get_voice'),
-    body: { voice_type: 'voice_cloning' },
+    body: '{"voice_type":"voice_cloning"}',
     headers: bearer,
     refusalIn: minimaxRefusal,
   },

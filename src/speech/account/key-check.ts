@@ -160,8 +160,7 @@ async function ask(
     };
     const { body: given } = check;
     if (given !== undefined) headers['content-type'] = 'application/json';
-    const sent = given === undefined ? '' : JSON.stringify(given);
-    const body = method === 'POST' ? { body: sent } : {};
+    const body = method === 'POST' ? { body: given ?? '' } : {};
     const answer = await http.request({
       ...{ method, url, headers, signal, answerMsMax: ANSWER_MS_MAX },
       ...body,
