@@ -39,6 +39,7 @@ import { probeRoutes } from './health/probe-routes.ts';
 import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
+import { markKeyNeeded, refuseByHeaders } from './http/early-refusal.ts';
 import { sendFault } from './http/error-reply.ts';
 import {
   answerParserError,
@@ -104,6 +105,8 @@ export interface ServerDeps
     AgentWritingDeps {
   /** How many requests are worked on at once. Default: QUEUES. */
   queues?: Partial<typeof QUEUES> | undefined;
+  /** Whether the event loop has no time to spare. Default: never. */
+  isLoopBusy?: (() => boolean) | undefined;
   /** Where addresses of users may lead. */
   egress: Egress;
   /** What reads /metrics must send; undefined: anybody may. */
@@ -144,11 +147,13 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   api.decorateRequest('principal', null);
   refuseOtherHosts(api);
   addSecurityHeaders(api, deps.publicUrl);
-  const admission = new RequestAdmission(deps.clock, deps.queues);
+  const { queues: limits, isLoopBusy } = deps;
+  const admission = new RequestAdmission(deps.clock, { limits, isLoopBusy });
   readBodies(api, { ...deps, admission });
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
   answerUnknownPaths(api);
+  refuseByHeaders(api);
   admitRequests(api, admission);
   await api.register(swagger, openApiOptions(deps));
   await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
@@ -244,6 +249,7 @@ function openRoutes(deps: ApiDeps) {
 
 function guardedRoutes(deps: ServerDeps) {
   return async (api: Api): Promise<void> => {
+    markKeyNeeded(api);
     api.addHook('onRequest', keyGuard(deps));
     const services = { ...deps, checks: new ConfigurationChecks(deps) };
     apiKeyRoutes(api, deps);

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import { metricsText } from '../metrics/exposition.ts';
 import { registry } from '../metrics/metrics.ts';
 import { withOldNames } from '../metrics/old-names.ts';
+import { busyLoopMeter } from '../runtime/busy-loop.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
@@ -48,6 +49,7 @@ export function buildApi(config: Config, parts: ApiParts, log: Log): Promise<Api
   return buildServer({
     ...rest,
     figures: metricsOf(config, figures),
+    isLoopBusy: busyLoopMeter(clock),
     store,
     files: store.files,
     links: store.links,

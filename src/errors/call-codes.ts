@@ -160,6 +160,10 @@ export const callErrors = {
     text: 'Too many requests of this organization or address wait already. Send fewer at once, and try again in {retryAfterS} s',
   },
   BODY_VALUES: { retry: false, text: 'The body holds more than {max} values' },
+  BODY_IN_PIECES: {
+    retry: false,
+    text: 'The body came in more than {max} pieces. Send it in larger ones, or with its Content-Length.',
+  },
   AGENT_OVERSIZED: {
     retry: false,
     text: 'The agent is too large for calls: {excess}. Make it smaller and publish it again',

@@ -15,7 +15,7 @@ export function upgradeRefusal(status: string, header = ''): string {
   return `${head.join('\r\n')}\r\n${header}\r\n${body}`;
 }
 
-/** Answers an upgrade without a handler, and ends its connection. */
-export function refuseUpgrade(socket: Duplex, status: string): void {
-  endConnection(socket, upgradeRefusal(status));
+/** Answers an upgrade without a handler, and ends its connection. `header` as above. */
+export function refuseUpgrade(socket: Duplex, status: string, header = ''): void {
+  endConnection(socket, upgradeRefusal(status, header));
 }

@@ -9,15 +9,16 @@ import { admissionSeconds, admissionsWaiting } from '../../metrics/api-metrics.t
 import { clientName } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { organizationShare, type WorkShare } from '../../std/work-share.ts';
-import { ClientGone } from './client-gone.ts';
-import { FairQueue, type QueueLimits, tooMany } from './fair-queue.ts';
+import { clientGone } from './client-gone.ts';
+import { FairQueue, type QueueLimits, type RestOf, tooMany } from './fair-queue.ts';
+import { HeavyRests } from './heavy-rests.ts';
 import type { Admission } from './route-admissions.ts';
 import { ShareNames } from './share-names.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
 /** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
-const LARGE_BYTES_MIN = 32_768;
+export const LARGE_BYTES_MIN = 32_768;
 /** A report that is sent keeps its place so long: then it is the client who reads slowly. */
 const SENDING_MS_MAX = 10_000;
 
@@ -45,20 +46,31 @@ declare module 'fastify' {
   }
 }
 
+export interface AdmissionOptions {
+  limits?: Partial<Record<QueueName, QueueLimits>> | undefined;
+  /** Default: never, so that nobody rests. */
+  isLoopBusy?: (() => boolean) | undefined;
+}
+
 export class RequestAdmission {
   readonly #clock: Clock;
   readonly #names = new ShareNames();
+  readonly #rests: HeavyRests;
   readonly #queues: Readonly<Record<QueueName, FairQueue>>;
 
-  constructor(clock: Clock, limits: Partial<Record<QueueName, QueueLimits>> = {}) {
-    const queue = (name: QueueName) => new FairQueue(clock, limits[name] ?? QUEUES[name]);
+  constructor(clock: Clock, { limits = {}, isLoopBusy = () => false }: AdmissionOptions = {}) {
+    const rests = new HeavyRests(clock, isLoopBusy);
+    const queue = (name: QueueName, restOf?: RestOf) =>
+      new FairQueue(clock, limits[name] ?? QUEUES[name], restOf);
+    const restOf: RestOf = (name, workMs) => rests.restMs(name, workMs);
     this.#clock = clock;
+    this.#rests = rests;
     this.#queues = {
       ordinary: queue('ordinary'),
-      heavy: queue('heavy'),
+      heavy: queue('heavy', restOf),
       file: queue('file'),
       outside: queue('outside'),
-      outsideLarge: queue('outsideLarge'),
+      outsideLarge: queue('outsideLarge', restOf),
     };
   }
 
@@ -76,6 +88,7 @@ export class RequestAdmission {
 
   /** Before the key is checked. Throws what a queue throws. */
   async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    this.#rests.note(request.share.name);
     if (kindOf(request) === 'first') return;
     const place = new Place(this.#clock);
     request.place = place;
@@ -195,7 +208,7 @@ export class Place {
 
   /** The client is gone, or has its answer. Work that has begun keeps the place until it ends. */
   abandon(): void {
-    this.#gone.abort(new ClientGone());
+    this.#gone.abort(clientGone);
   }
 }
 

@@ -7,3 +7,6 @@ export class ClientGone extends Error {
     super('The client closed the connection');
   }
 }
+
+/** For every request: whoever has its answer closes too, and a stack takes longer than an answer. */
+export const clientGone = new ClientGone();

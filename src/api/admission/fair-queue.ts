@@ -1,6 +1,6 @@
 // A bounded number of pieces of work at once, shared fairly between names (fair queueing): a place that becomes free
 // goes to the name with the fewest under way, in turn. The waiting line is bounded, in all and of each name, and has a
-// deadline. Knows no request.
+// deadline. A name whose piece has ended may have to rest before the next (heavy-rests.ts). Knows no request.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -15,6 +15,9 @@ export interface QueueLimits {
   waitMsMax: number;
 }
 
+/** How long a name rests after a piece of `workMs`. */
+export type RestOf = (name: string, workMs: number) => number;
+
 interface Waiting {
   name: string;
   admit(): void;
@@ -23,6 +26,8 @@ interface Waiting {
 
 /** What a refused client waits before it comes again. */
 const RETRY_AFTER_S = 2;
+/** Names at rest; beyond it the one that began first is forgiven. Each has ended a piece within its rest. */
+const RESTING_MAX = 1_000;
 /** A place is taken back for others then: handlers have deadlines, and a fault in one must not lock a name out. */
 const PLACE_MS_MAX = 150_000;
 
@@ -34,11 +39,14 @@ export class FairQueue {
   readonly #lines = new Map<string, Waiting[]>();
   /** The oldest first. */
   readonly #begun = new Set<{ sinceMs: number; end: () => void }>();
+  readonly #restOf: RestOf;
+  readonly #resting = new Map<string, { untilMs: number; timer: Timer }>();
   #waiting = 0;
 
-  constructor(clock: Clock, limits: QueueLimits) {
+  constructor(clock: Clock, limits: QueueLimits, restOf: RestOf = () => 0) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#restOf = restOf;
   }
 
   get size(): number {
@@ -67,7 +75,7 @@ export class FairQueue {
 
   #mayBegin(name: string): boolean {
     const { max, ofNameMax } = this.#limits;
-    return this.size < max && this.#of(name) < ofNameMax;
+    return this.size < max && this.#of(name) < ofNameMax && !this.#resting.has(name);
   }
 
   #of(name: string): number {
@@ -79,7 +87,9 @@ export class FairQueue {
     const piece = {
       sinceMs: this.#clock.monotonicMs(),
       end: (): void => {
-        if (this.#begun.delete(piece)) this.#end(name);
+        if (!this.#begun.delete(piece)) return;
+        this.#rest(name, this.#clock.monotonicMs() - piece.sinceMs);
+        this.#end(name);
       },
     };
     this.#begun.add(piece);
@@ -91,6 +101,26 @@ export class FairQueue {
     if (left === 0) this.#underWay.delete(name);
     else this.#underWay.set(name, left);
     this.#serve();
+  }
+
+  #rest(name: string, workMs: number): void {
+    const restMs = this.#restOf(name, workMs);
+    if (restMs <= 0) return;
+    const now = this.#clock.monotonicMs();
+    const untilMs = Math.max(this.#resting.get(name)?.untilMs ?? 0, now + restMs);
+    this.#endRest(name);
+    const timer = this.#clock.after(untilMs - now, () => {
+      this.#endRest(name);
+      this.#serve();
+    });
+    this.#resting.set(name, { untilMs, timer });
+    const [oldest] = this.#resting.keys();
+    if (this.#resting.size > RESTING_MAX && oldest !== undefined) this.#endRest(oldest);
+  }
+
+  #endRest(name: string): void {
+    this.#resting.get(name)?.timer.cancel();
+    this.#resting.delete(name);
   }
 
   #takeBack(): void {
@@ -160,7 +190,7 @@ export class FairQueue {
   #nextName(): string | undefined {
     let next: string | undefined;
     for (const name of this.#lines.keys()) {
-      if (this.#of(name) >= this.#limits.ofNameMax) continue;
+      if (this.#of(name) >= this.#limits.ofNameMax || this.#resting.has(name)) continue;
       if (next === undefined || this.#of(name) < this.#of(next)) next = name;
     }
     return next;

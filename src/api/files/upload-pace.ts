@@ -2,7 +2,6 @@
 // piece that came too early holds up the next one, so that TCP slows the client down; what all may have is divided
 // equally between the organizations that send. Not how much one upload may hold (upload-routes.ts).
 
-import type { Readable } from 'node:stream';
 import type { Clock } from '../../std/clock.ts';
 
 /** Bytes a second. A contact file of 200,000 rows takes a second and a half. */
@@ -14,9 +13,6 @@ const BURST_MS = 250;
 const WAIT_MS_MIN = 20;
 /** As long as a whole upload: its connection has ended then. */
 const WAIT_MS_MAX = 300_000;
-/** A piece takes some 3 us, however small it is: a chunked body may have one for each byte. Packets of a slow client
- *  have some 1,400 bytes. */
-export const PIECE_BYTES_MIN = 2_048;
 /** Organizations that send or have sent too much. Beyond it the one that began first is forgiven. */
 const KNOWN_MAX = 1_000;
 
@@ -48,25 +44,5 @@ export class UploadPace {
       const isIdle = untilMs <= now - BURST_MS;
       if (isIdle || this.#until.size > KNOWN_MAX) this.#until.delete(organization);
     }
-  }
-}
-
-/** Counts the pieces of a body as the connection brings them: who reads it after a wait gets many as one. Those before
- *  it was built are not counted, which are what the socket reads at once. */
-export class PieceCount {
-  pieces = 0;
-  /** A piece as at least PIECE_BYTES_MIN. */
-  bytes = 0;
-
-  constructor(body: Readable) {
-    const push = body.push.bind(body);
-    body.push = (piece, encoding) => {
-      // Null is the end.
-      if (piece !== null) {
-        this.pieces += 1;
-        this.bytes += Math.max(piece.length, PIECE_BYTES_MIN);
-      }
-      return push(piece, encoding);
-    };
   }
 }

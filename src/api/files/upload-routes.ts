@@ -7,8 +7,9 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
+import { PieceCount } from '../http/piece-count.ts';
 import { FILE_KEY } from './upload-links.ts';
-import { PieceCount, UploadPace } from './upload-pace.ts';
+import { UploadPace } from './upload-pace.ts';
 
 /** 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;

@@ -147,6 +147,7 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   API_BUSY: 503,
   TOO_MANY_REQUESTS: 429,
   BODY_VALUES: 413,
+  BODY_IN_PIECES: 413,
   AGENT_OVERSIZED: 422,
   CONTEXT_OVERSIZED: 422,
   WEBHOOK_SIGNATURE: 401,

@@ -12,16 +12,19 @@ import type { RequestAdmission } from '../admission/admission.ts';
 import type { Api } from './api-deps.ts';
 import { type JsonReading, readJson } from './json-body.ts';
 import { JsonThread } from './json-thread.ts';
+import { PieceCount } from './piece-count.ts';
 import { jsonError } from './validation.ts';
 
 /** A workflow of 500 nodes with long prompts is well below 1 MiB. */
 export const BODY_BYTES_MAX = 2_097_152;
-/** Bodies with log-ins or credentials: a private key has 4 kB. Anyone may send these. */
-export const CREDENTIALS_BYTES_MAX = 16_384;
+/** Log-ins, which anyone may send: the longest password, address and name with every character escaped take 9,200. */
+export const CREDENTIALS_BYTES_MAX = 10_240;
 /** A workflow may hold 20,000 values, the variables and settings beside it some thousands. */
 const BODY_VALUES_MAX = 25_000;
 /** Providers send below 100. */
 const PROVIDER_VALUES_MAX = 2_000;
+/** The largest body in packets of 256 bytes: those of any network are larger. One by one they take 25 ms. */
+const BODY_PIECES_MAX = 8_192;
 /** A client that sends its body slower than this is cut off. */
 export const BODY_MS_MAX = 30_000;
 /** Larger JSON is read in a thread. Below, reading takes less than a millisecond, and a thread is not worth its trip. */
@@ -39,8 +42,10 @@ export function readBodies(
   api.addHook('onRequest', async (request) => {
     request.rawBody = Buffer.alloc(0);
   });
-  api.addHook('preParsing', async (request) => {
-    if (request.routeOptions.config.streamedBody !== true) limitTime(request.raw, clock);
+  api.addHook('preParsing', async (request, reply) => {
+    if (request.routeOptions.config.streamedBody === true) return;
+    limitTime(request.raw, clock);
+    limitPieces(request.raw, () => reply.header('Connection', 'close'));
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(
@@ -63,6 +68,22 @@ function limitTime(request: IncomingMessage, clock: Clock): void {
   });
   request.once('end', () => timer.cancel());
   request.once('close', () => timer.cancel());
+}
+
+/** Its reader gets the error as that of its body: BODY_IN_PIECES, after which the connection ends. */
+function limitPieces(request: IncomingMessage, beforeRefusal: () => void): void {
+  if (request.complete) return;
+  new PieceCount(request, (pieces) => {
+    if (pieces !== BODY_PIECES_MAX + 1) return;
+    // A body that no route reads has no reader.
+    if (request.listenerCount('error') === 0) {
+      request.destroy();
+      return;
+    }
+    beforeRefusal();
+    request.pause();
+    request.emit('error', new GatewayError('BODY_IN_PIECES', { max: BODY_PIECES_MAX }));
+  });
 }
 
 /** JSON under the type of a form, as curl's `-d` sends it: no name of a field begins like that. */

@@ -6,8 +6,9 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { servicesIn } from '../../model/speech-services/model-configuration.ts';
 import { addressesIn } from '../../model/speech-services/service-rows.ts';
 import { services } from '../../model/speech-services/services.ts';
+import type { CheckedFields } from '../../speech/account/key-check-table.ts';
 import type { Voice } from '../../speech/account/voice-list-table.ts';
-import { fetchVoices, voiceListHost } from '../../speech/account/voice-lists.ts';
+import { fetchVoices, voiceListOrigin } from '../../speech/account/voice-lists.ts';
 import { ServiceFault } from '../../speech/service/service-fault.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject } from '../../std/json.ts';
@@ -97,16 +98,16 @@ async function voicesOf(
   organizationId: string,
   name: string,
 ): Promise<Voice[]> {
-  const key = await storedKey(deps, organizationId, name);
+  const account = await storedAccount(deps, organizationId, name);
   const known = knownVoices(name);
-  if (key === undefined) {
+  if (account === undefined) {
     if (known.length > 0) return known;
     const reason = 'no key of it is stored, and this version knows none';
     throw new GatewayError('VOICES_UNAVAILABLE', { provider: name, reason });
   }
   const deadline = deadlineSignal(deps.clock, LIST_MS_MAX, 'list of voices');
   try {
-    const listed = await fetchVoices({ provider: name, key }, deps, deadline.signal);
+    const listed = await fetchVoices({ provider: name, ...account }, deps, deadline.signal);
     return listed.length === 0 ? known : listed;
   } catch (error) {
     const reason = error instanceof ServiceFault ? error.detail : 'no answer in time';
@@ -116,23 +117,39 @@ async function voicesOf(
   }
 }
 
-/** Of a service at its vendor's address: a key for another address is not for this one. */
-async function storedKey(
+interface Account {
+  fields: CheckedFields;
+  key: string;
+}
+
+/** A service whose key is for the address that lists its voices, and for no other. */
+async function storedAccount(
   { store }: ServiceRouteDeps,
   organizationId: string,
   name: string,
-): Promise<string | undefined> {
-  const host = voiceListHost(name);
-  if (host === undefined) return undefined;
+): Promise<Account | undefined> {
   const sections = sectionsInUse(await store.modelConfigurations.forCalls(organizationId));
-  const own = [sections.tts, sections.stt]
+  const accounts = [sections.tts, sections.stt]
     .flatMap((section) => (section ? servicesIn(section) : []))
     .filter((service) => service.provider === name)
-    .filter((service) =>
-      addressesIn(service).every(([, address]) => URL.parse(address)?.hostname === host),
-    );
-  const keys = own.flatMap((service) => [service['api_key']].flat());
-  return keys.find((key): key is string => typeof key === 'string' && key !== '');
+    .filter((service) => {
+      const origin = voiceListOrigin(name, service);
+      return (
+        origin !== undefined &&
+        addressesIn(service).every(([, address]) => originOf(address) === origin)
+      );
+    })
+    .flatMap((fields) => {
+      const keys = [fields['api_key']].flat();
+      const key = keys.find((each) => typeof each === 'string' && each !== '');
+      return typeof key === 'string' ? [{ fields, key }] : [];
+    });
+  return accounts[0];
+}
+
+/** Websockets are at the same address as requests. */
+function originOf(address: string): string | undefined {
+  return URL.parse(address.replace(/^ws/, 'http'))?.origin;
 }
 
 /** The values and examples of the row's `voice`. */

@@ -74,13 +74,14 @@ const SAMPLE_SERVICE_PROBLEM = {
 } as const;
 
 const WITH_KEY: readonly ErrorCode[] = ['CREDENTIALS_MISSING', 'TOKEN_INVALID', 'API_KEY_INVALID'];
+const LARGE_BODY: readonly ErrorCode[] = ['BODY_VALUES', 'BODY_IN_PIECES'];
 const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL'];
 
 const common: Readonly<Record<string, string>> = {
   [WITH_KEY.join()]: 'Unauthorized',
   AGENT_API_KEY_INVALID: 'AgentKeyInvalid',
   TOO_MANY_ATTEMPTS: 'TooManyAttempts',
-  BODY_VALUES: 'BodyTooLarge',
+  [LARGE_BODY.join()]: 'BodyTooLarge',
   [OF_ALL.join()]: 'Unavailable',
 };
 
@@ -98,7 +99,7 @@ export class ErrorResponses {
       add(401, traits.isStart ? ['AGENT_API_KEY_INVALID'] : WITH_KEY);
       add(429, ['TOO_MANY_ATTEMPTS', 'TOO_MANY_REQUESTS']);
     }
-    if (traits.hasBody) add(413, ['BODY_VALUES']);
+    if (traits.hasBody) add(413, LARGE_BODY);
     if (traits.hasInput) add(422, []);
     if (![...codes.keys()].some((status) => status < 500)) add(400, []);
     add(500, []);

@@ -19,20 +19,19 @@ const CHARACTERS_MAX = 80;
 /** Statuses by which a service says that it has no voice of that id. */
 const UNKNOWN: readonly unknown[] = [400, 404, 422];
 
-/** The host that lists the voices of a service at its vendor's address; undefined if none does. */
-export function voiceListHost(provider: string): string | undefined {
-  const url = voiceListOf(provider)?.url({});
-  return url === undefined ? undefined : new URL(url).hostname;
+/** Where the voices of a service with these settings are listed: scheme, host and port. Undefined if nowhere. */
+export function voiceListOrigin(provider: string, fields: CheckedFields): string | undefined {
+  return URL.parse(voiceListOf(provider)?.url(fields) ?? '')?.origin;
 }
 
-/** Throws ServiceFault. */
+/** Asks at the address of the settings, for which the key is stored. Throws ServiceFault. */
 export async function fetchVoices(
-  { provider, key }: { provider: string; key: string },
+  { provider, fields, key }: { provider: string; fields: CheckedFields; key: string },
   means: ServiceHttpOptions['means'],
   signal: AbortSignal,
 ): Promise<Voice[]> {
   const list = voiceListOf(provider);
-  const url = list?.url({});
+  const url = list?.url(fields);
   if (list === undefined || url === undefined) return [];
   const account = { job: 'tts', service: provider, secrets: [key], means } as const;
   const http = new ServiceHttp({ ...account, isCounted: false });

@@ -222,7 +222,9 @@ describe('a client that closes its connection', () => {
 
 it('gives the place of an answer back at once whose client has left while it was made', async () => {
   const clock = new FakeClock();
-  const admission = new RequestAdmission(clock, { heavy: queue({ max: 1, ofNameMax: 1 }) });
+  const admission = new RequestAdmission(clock, {
+    limits: { heavy: queue({ max: 1, ofNameMax: 1 }) },
+  });
   const first = requestOf();
   const connection = new EventEmitter();
   await admission.begin(first, { raw: connection } as unknown as FastifyReply);
@@ -238,7 +240,7 @@ it('gives the place of an answer back at once whose client has left while it was
 it('refuses a large body before it is received if its line is full', async () => {
   const clock = new FakeClock();
   const heavy = queue({ max: 1, ofNameMax: 1, waitingOfNameMax: 1 });
-  const admission = new RequestAdmission(clock, { heavy });
+  const admission = new RequestAdmission(clock, { limits: { heavy } });
   const header = vi.fn();
   const begin = (request: FastifyRequest) =>
     admission.begin(request, { raw: new EventEmitter(), header } as unknown as FastifyReply);
@@ -257,7 +259,14 @@ it('refuses a large body before it is received if its line is full', async () =>
 /** What is read of a request for a report. */
 function requestOf(headers: Record<string, string> = {}): FastifyRequest {
   return {
-    ...{ headers, principal: null, ip: '192.0.2.1', place: null, rawBody: Buffer.alloc(0) },
+    ...{
+      headers,
+      principal: null,
+      ip: '192.0.2.1',
+      place: null,
+      share: { name: 'a' },
+      rawBody: Buffer.alloc(0),
+    },
     routeOptions: { config: { admission: 'heavy' } },
   } as unknown as FastifyRequest;
 }

@@ -116,6 +116,28 @@ describe('a fair queue', () => {
     expect(queue.size).toBe(2);
   });
 
+  it('keeps a name that rests waiting, however free it is, while others are served', async () => {
+    const clock = new FakeClock();
+    const queue = new FairQueue(clock, limits, (name, workMs) => (name === 'a' ? workMs * 3 : 0));
+    const { signal } = new AbortController();
+    const end = await queue.enter('a', signal);
+    await clock.advance(100);
+    end();
+    let isAdmitted = false;
+    const waiting = queue.enter('a', signal).then((endIt) => {
+      isAdmitted = true;
+      endIt();
+    });
+    (await queue.enter('b', signal))();
+    await clock.advance(299);
+    await settled();
+    expect([isAdmitted, queue.waiting]).toEqual([false, 1]);
+    await clock.advance(1);
+    await waiting;
+    // It worked for no time then: it rests no longer.
+    expect([queue.waiting, clock.timers]).toEqual([0, 0]);
+  });
+
   it('counts an end once', async () => {
     const { queue, enter, end } = queueOf();
     await enterAll(enter, 'ab');

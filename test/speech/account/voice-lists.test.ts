@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fetchVoices, voiceListHost } from '../../../src/speech/account/voice-lists.ts';
+import { fetchVoices, voiceListOrigin } from '../../../src/speech/account/voice-lists.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type ServiceHosts, startServiceHosts } from '../../fakes/services/service-hosts.ts';
 
@@ -20,7 +20,7 @@ beforeEach(() => {
 function voices(provider: string, body: unknown, status = 200) {
   hosts.answer = () => ({ status, body });
   const means = { clock: new FakeClock(), egress: hosts.egress };
-  return fetchVoices({ provider, key: KEY }, means, new AbortController().signal);
+  return fetchVoices({ provider, fields: {}, key: KEY }, means, new AbortController().signal);
 }
 
 const NONE = { description: null, accent: null, gender: null, language: null, preview_url: null };
@@ -107,10 +107,16 @@ describe('the voices of an account', () => {
     const refusal = voices('elevenlabs', { detail: { message: `bad ${KEY}` } }, 401);
     await expect(refusal).rejects.toMatchObject({ kind: 'auth', detail: 'bad [redacted]' });
     expect(await voices('a-service', {})).toEqual([]);
-    expect([voiceListHost('cartesia'), voiceListHost('toString')]).toEqual([
-      'api.cartesia.ai',
+    expect([voiceListOrigin('cartesia', {}), voiceListOrigin('toString', {})]).toEqual([
+      'https://api.cartesia.ai',
       undefined,
     ]);
+  });
+
+  it('are listed at the scheme, host and port of their own address', () => {
+    const other = { base_url: 'wss://api.cartesia.ai:8443/tts' };
+    expect(voiceListOrigin('cartesia', other)).toBe('https://api.cartesia.ai:8443');
+    expect(voiceListOrigin('cartesia', { base_url: 'no address' })).toBeUndefined();
   });
 
   it('are read from any JSON', async () => {

@@ -17,6 +17,7 @@ import { type AriAccount, basicAuth } from '../rest/config.ts';
 import { ApplicationWatch } from './application-watch.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault, takenFault } from './connection-fault.ts';
+import { LoginGuesses } from './login-guesses.ts';
 import type { RefusalCause, RefusedConnections } from './refused-connections.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
@@ -42,10 +43,12 @@ export class OutboundWebsocketServer {
     maxPayload: ARI_MESSAGE_BYTES_MAX,
   });
   readonly #expected = new Map<string, OutboundWebsocket>();
+  readonly #guesses: LoginGuesses;
   readonly #options: OutboundWebsocketOptions;
 
   constructor(options: OutboundWebsocketOptions) {
     this.#options = options;
+    this.#guesses = new LoginGuesses(options.clock);
   }
 
   /** The connection of `account`'s application, whenever Asterisk opens it. */
@@ -76,8 +79,15 @@ export class OutboundWebsocketServer {
       this.#options.refused.note({ app, cause: 'application', client });
       return false;
     }
-    const cause = expected.refusalOf(request.headers.authorization);
+    const lockedMs = this.#guesses.lockedMs(client);
+    if (lockedMs > 0) {
+      refuseUpgrade(socket, '429 Too Many Requests', retryAfter(lockedMs));
+      return true;
+    }
+    const { authorization } = request.headers;
+    const cause = expected.refusalOf(authorization);
     if (cause !== undefined) {
+      this.#guesses.note(client, digest(`${app} ${authorization}`).toString('base64'));
       this.#options.refused.note({ app, cause, client });
       mediaFaults.inc({ code: 'PBX_UNAUTHORIZED' });
       refuseUpgrade(socket, '401 Unauthorized');
@@ -198,6 +208,10 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
 }
 
 /** Hashes have one length for any input. */
+function retryAfter(ms: number): string {
+  return `Retry-After: ${Math.ceil(ms / 1_000)}\r\n`;
+}
+
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
@@ -225,5 +226,32 @@ describe('a connection that Asterisk has opened', () => {
     expect(pbx.isKnownClient('192.0.2.9')).toBe(false);
     expect(await opened('gwsecret')).toBe('open');
     expect(pbx.isKnownClient('192.0.2.9')).toBe(true);
+  });
+
+  it('is refused with 429 after 50 guesses of its client, for a quarter of an hour', async () => {
+    const clock = new FakeClock();
+    const { log } = quietLog();
+    const options = { clock, random: systemRandom, refused: new RefusedConnections(clock, log) };
+    const server = new OutboundWebsocketServer(options);
+    const account = accountOf(credentials);
+    server.expect(account, { onUp: nothing, onDown: nothing, onMessage: nothing } as never);
+    const answerTo = (password: string, client: string): string => {
+      const socket = new PassThrough();
+      const authorization = `Basic ${Buffer.from(`gw:${password}`).toString('base64')}`;
+      const request = { url: `/api/v1/telephony/pbx/${APP}`, headers: { authorization } };
+      server.takeUpgrade(request as never, socket, Buffer.alloc(0), { client });
+      return String(socket.read() ?? '').split('\r\n\r\n', 1)[0] ?? '';
+    };
+    // An Asterisk that sends the same wrong password again and again does not guess.
+    for (let attempt = 0; attempt < 100; attempt++) answerTo('wrong', '192.0.2.9');
+    for (let guess = 1; guess < 50; guess++) {
+      expect(answerTo(`guess ${guess}`, '192.0.2.9')).toMatch(/^HTTP\/1.1 401 /);
+    }
+    const locked = answerTo('gwsecret', '192.0.2.9');
+    expect(locked).toMatch(/^HTTP\/1.1 429 /);
+    expect(locked).toContain('Retry-After: 900');
+    expect(answerTo('wrong', '192.0.2.10')).toMatch(/^HTTP\/1.1 401 /);
+    clock.advance(15 * 60_000);
+    expect(answerTo('another', '192.0.2.9')).toMatch(/^HTTP\/1.1 401 /);
   });
 });

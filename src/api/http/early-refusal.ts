@@ -1,0 +1,49 @@
+// Requests that their headers refuse: without a key where a route needs one, or with a body larger than the route takes.
+// They are answered before they wait for a place, before the body is received and before the store is asked.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { LARGE_BYTES_MIN } from '../admission/admission.ts';
+import type { Api } from './api-deps.ts';
+import { errorPhrases } from './error-reply.ts';
+
+const TOO_LARGE = 413;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether `keyGuard` is before the route. */
+    needsKey?: boolean;
+  }
+}
+
+export function refuseByHeaders(api: Api): void {
+  api.addHook('onRequest', async (request, reply) => {
+    const { bodyLimit, config } = request.routeOptions;
+    const bytes = Number(request.headers['content-length'] ?? 0);
+    if (config.streamedBody !== true && bodyLimit !== undefined && bytes > bodyLimit) {
+      leaveUnread(request, reply);
+      return reply.status(TOO_LARGE).send({ detail: errorPhrases[TOO_LARGE] });
+    }
+    if (config.needsKey !== true || namesWhoAsks(request)) return;
+    leaveUnread(request, reply);
+    throw new GatewayError('CREDENTIALS_MISSING');
+  });
+}
+
+/** Of all routes that are added to `api` later. */
+export function markKeyNeeded(api: Api): void {
+  api.addHook('onRoute', (route) => {
+    route.config = { ...route.config, needsKey: true };
+  });
+}
+
+/** The client may go on sending a large body: closing the connection stops it. A smaller one is received and dropped, so
+ *  that the connection can be used again. */
+function leaveUnread({ headers }: FastifyRequest, reply: FastifyReply): void {
+  const isLarge = Number(headers['content-length'] ?? 0) >= LARGE_BYTES_MIN;
+  if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('Connection', 'close');
+}
+
+function namesWhoAsks({ headers }: FastifyRequest): boolean {
+  return typeof headers['x-api-key'] === 'string' || (headers.authorization ?? '') !== '';
+}

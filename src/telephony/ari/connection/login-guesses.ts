@@ -1,0 +1,55 @@
+// Guesses of a PBX's password: how many different wrong logins a client has sent. An Asterisk whose password is wrong sends
+// the same one every half second, which counts once, so that it is admitted as soon as the password is right. In memory; a
+// restart forgives.
+
+import type { Clock } from '../../../std/clock.ts';
+
+/** As many as of log-ins of one client: an office has several PBXs. */
+const GUESSES_MAX = 50;
+const WINDOW_MS = 15 * 60_000;
+/** Clients that are kept. Beyond, the oldest is removed: filling this takes that many of them. */
+const CLIENTS_MAX = 10_000;
+
+interface Guesses {
+  count: number;
+  last: string;
+  endsAtMs: number;
+}
+
+export class LoginGuesses {
+  readonly #clock: Clock;
+  readonly #clients = new Map<string, Guesses>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How long nothing that the client sends is looked at; 0: it may try. */
+  lockedMs(client: string): number {
+    const guesses = this.#current(client);
+    if (guesses === undefined || guesses.count < GUESSES_MAX) return 0;
+    return guesses.endsAtMs - this.#clock.monotonicMs();
+  }
+
+  /** A login was wrong. `login`: what was sent and where to, as a digest. */
+  note(client: string, login: string): void {
+    const guesses = this.#current(client);
+    if (guesses?.last === login) return;
+    if (guesses !== undefined) {
+      guesses.count += 1;
+      guesses.last = login;
+      return;
+    }
+    const [oldest] = this.#clients.keys();
+    if (this.#clients.size >= CLIENTS_MAX && oldest !== undefined) this.#clients.delete(oldest);
+    const endsAtMs = this.#clock.monotonicMs() + WINDOW_MS;
+    this.#clients.set(client, { count: 1, last: login, endsAtMs });
+  }
+
+  #current(client: string): Guesses | undefined {
+    const guesses = this.#clients.get(client);
+    if (guesses === undefined || guesses.endsAtMs > this.#clock.monotonicMs()) return guesses;
+    this.#clients.delete(client);
+    return undefined;
+  }
+}
