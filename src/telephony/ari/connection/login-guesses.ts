@@ -1,6 +1,6 @@
 // Guesses of a PBX's password: how many different wrong logins a client has sent. An Asterisk whose password is wrong sends
-// the same one every half second, which counts once, so that it is admitted as soon as the password is right. In memory; a
-// restart forgives.
+// the same one every half second, which counts once, so that it is admitted as soon as the password is right. A PBX that has
+// logged in from the same address is never locked out: its calls end with its connection. In memory; a restart forgives.
 
 import type { Clock } from '../../../std/clock.ts';
 
@@ -9,6 +9,8 @@ const GUESSES_MAX = 50;
 const WINDOW_MS = 15 * 60_000;
 /** Clients that are kept. Beyond, the oldest is removed: filling this takes that many of them. */
 const CLIENTS_MAX = 10_000;
+/** PBXs that logged in, each from an address; beyond, the oldest is removed. As many as a node connects to. */
+const LOGGED_IN_MAX = 1_000;
 
 interface Guesses {
   count: number;
@@ -19,14 +21,16 @@ interface Guesses {
 export class LoginGuesses {
   readonly #clock: Clock;
   readonly #clients = new Map<string, Guesses>();
+  readonly #loggedIn = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How long nothing that the client sends is looked at; 0: it may try. */
-  lockedMs(client: string): number {
+  /** How long nothing that the client sends for `app` is looked at; 0: it may try. */
+  lockedMs(client: string, app: string): number {
     const guesses = this.#current(client);
+    if (this.#loggedIn.has(pbxOf(client, app))) return 0;
     if (guesses === undefined || guesses.count < GUESSES_MAX) return 0;
     return guesses.endsAtMs - this.#clock.monotonicMs();
   }
@@ -46,10 +50,24 @@ export class LoginGuesses {
     this.#clients.set(client, { count: 1, last: login, endsAtMs });
   }
 
+  /** `app` logged in from there. */
+  noteLogin(client: string, app: string): void {
+    const pbx = pbxOf(client, app);
+    this.#loggedIn.delete(pbx);
+    this.#loggedIn.add(pbx);
+    const [oldest] = this.#loggedIn;
+    if (this.#loggedIn.size > LOGGED_IN_MAX && oldest !== undefined) this.#loggedIn.delete(oldest);
+  }
+
   #current(client: string): Guesses | undefined {
     const guesses = this.#clients.get(client);
     if (guesses === undefined || guesses.endsAtMs > this.#clock.monotonicMs()) return guesses;
     this.#clients.delete(client);
     return undefined;
   }
+}
+
+/** An address has no space. */
+function pbxOf(client: string, app: string): string {
+  return `${client} ${app}`;
 }

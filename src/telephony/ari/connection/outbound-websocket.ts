@@ -79,7 +79,7 @@ export class OutboundWebsocketServer {
       this.#options.refused.note({ app, cause: 'application', client });
       return false;
     }
-    const lockedMs = this.#guesses.lockedMs(client);
+    const lockedMs = this.#guesses.lockedMs(client, app);
     if (lockedMs > 0) {
       refuseUpgrade(socket, '429 Too Many Requests', retryAfter(lockedMs));
       return true;
@@ -93,6 +93,7 @@ export class OutboundWebsocketServer {
       refuseUpgrade(socket, '401 Unauthorized');
       return true;
     }
+    this.#guesses.noteLogin(client, app);
     onAdmitted?.();
     this.#acceptor.handleUpgrade(request, socket, head, (ws) => expected.take(ws));
     return true;
@@ -207,11 +208,11 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
   }
 }
 
-/** Hashes have one length for any input. */
 function retryAfter(ms: number): string {
   return `Retry-After: ${Math.ceil(ms / 1_000)}\r\n`;
 }
 
+/** Hashes have one length for any input. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

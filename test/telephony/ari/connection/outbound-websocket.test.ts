@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
+import { LoginGuesses } from '../../../../src/telephony/ari/connection/login-guesses.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
 import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
 import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
@@ -253,5 +254,14 @@ describe('a connection that Asterisk has opened', () => {
     expect(answerTo('wrong', '192.0.2.10')).toMatch(/^HTTP\/1.1 401 /);
     clock.advance(15 * 60_000);
     expect(answerTo('another', '192.0.2.9')).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('is admitted after guesses of others at an address from which it has logged in', () => {
+    const clock = new FakeClock();
+    const guesses = new LoginGuesses(clock);
+    guesses.noteLogin('192.0.2.9', APP);
+    for (let guess = 0; guess < 50; guess++) guesses.note('192.0.2.9', `guess ${guess}`);
+    expect(guesses.lockedMs('192.0.2.9', APP)).toBe(0);
+    expect(guesses.lockedMs('192.0.2.9', 'another')).toBe(15 * 60_000);
   });
 });
