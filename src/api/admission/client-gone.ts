@@ -8,5 +8,5 @@ export class ClientGone extends Error {
   }
 }
 
-/** For every request: whoever has its answer closes too, and a stack takes longer than an answer. */
+/** One for all requests: each response's `close` uses it, and recording a stack trace takes longer than a short answer. */
 export const clientGone = new ClientGone();

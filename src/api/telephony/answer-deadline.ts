@@ -1,13 +1,13 @@
-// The deadline of the answer to a call's webhook. A provider that gets none in time ends the call, or asks elsewhere, after
-// its caller has heard ringing or silence for as long; so it gets a refusal in its own markup before that. The work
-// goes on: the run of a call that does not come is closed by its watchdog.
+// The deadline of the answer to a call's webhook. A provider that gets none in time ends the call, or asks elsewhere, after as
+// long a time of ringing or silence; so it gets a refusal in its own markup before that. Until then the call may still
+// connect, which is better than a refusal on a processor that is full. The work goes on: the watchdog of the run closes it.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** Two call workers are asked for 4 s each at most. Twilio waits for 15 s, Plivo longer; nobody on a telephone does. */
+/** For a provider that does not document how long it waits. Two call workers are asked for 4 s each at most. */
 const ANSWER_MS_MAX = 8_000;
 const WHAT = "the answer to a call's webhook";
 

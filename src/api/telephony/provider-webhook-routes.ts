@@ -161,8 +161,8 @@ function answerReply(
   });
 }
 
-/** The caller hears that something went wrong, and the call ends. A provider that takes commands gets none: it is asked
- *  nothing here. */
+/** The provider says that something went wrong, and ends the call. A provider with `answerStyle: command` gets only the
+ *  reply: this sends no command. */
 function apologyOf(provider: HostedProvider | undefined): WebhookReply {
   return provider?.webhook.reject('error', null).reply ?? HANG_UP;
 }

@@ -33,6 +33,7 @@ export function createPlivoProvider(options: HostedOptions): HostedProvider {
       transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: PLIVO_CALL_S_MAX },
+      answerMsMax: 12_000, // It waits for 40 s.
     },
     formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
     control: createPlivoControl(rest),

@@ -39,8 +39,8 @@ export interface HostedCapabilities extends ProviderCapabilities {
    *  this URL; its content is confirmed by `getCall` before it has an effect. `shared-key`: the webhook of a new call
    *  has a secret of the account, later ones have nothing and are confirmed by `getCall`. */
   webhookProof: 'full' | 'url-only' | 'shared-key';
-  /** When a call's webhook is answered at the latest, where the provider waits for less than 10 s: its limit less a second
-   *  for the network. */
+  /** When a call's webhook is answered at the latest, in ms, where it is known how long the provider waits: less than that by
+   *  what the network takes. */
   answerMsMax?: number;
 }
 

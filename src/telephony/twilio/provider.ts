@@ -25,6 +25,7 @@ export function createTwilioProvider(options: HostedOptions): HostedProvider {
       transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',
       callS: { max: TWILIO_CALL_S_MAX },
+      answerMsMax: 12_000, // It waits for 15 s.
     },
     formatAddress: (addressNormalized) => addressNormalized, // `+` and digits, or `sip:`: unchanged.
     control: createTwilioControl(rest),
