@@ -2,12 +2,11 @@
 // second whatever the gateway answers, 16 honest clients, five new calls a second.
 
 import { Pool } from 'undici';
-import { Histogram } from '../figures/histogram.ts';
 import { serveOrders } from '../order-process.ts';
 import type { Account } from '../wires/wire.ts';
-import { type HonestFigures, runHonestClients } from './honest-clients.ts';
+import { type HonestFigures, newHonestFigures, runHonestClients } from './honest-clients.ts';
 import { type Attack, attacks, type HostileRequest } from './hostile-requests.ts';
-import { type NewCallFigures, runNewCalls } from './new-calls.ts';
+import { type NewCallFigures, newCallFigures, runNewCalls } from './new-calls.ts';
 
 export interface AttackOptions extends Account {
   url: string;
@@ -60,8 +59,8 @@ const stop = new AbortController();
 let calm = new AbortController();
 let isMeasuring = false;
 let hostile = { requests: 0, refused: 0, failed: 0, unanswered: 0 };
-const honest: HonestFigures = newHonest();
-const calls: NewCallFigures = newCalls();
+const honest: HonestFigures = newHonestFigures();
+const calls: NewCallFigures = newCallFigures();
 let work: Promise<unknown> = Promise.resolve();
 
 serveOrders(carryOut);
@@ -170,16 +169,8 @@ function pathOf(url: string): string {
 
 function reset(): void {
   hostile = { requests: 0, refused: 0, failed: 0, unanswered: 0 };
-  Object.assign(honest, newHonest());
-  Object.assign(calls, newCalls());
-}
-
-function newHonest(): HonestFigures {
-  return { requests: 0, failed: 0, durations: new Histogram() };
-}
-
-function newCalls(): NewCallFigures {
-  return { calls: 0, failed: 0, failures: [], webhook: new Histogram(), upgrade: new Histogram() };
+  Object.assign(honest, newHonestFigures());
+  Object.assign(calls, newCallFigures());
 }
 
 function figuresNow(): AttackFigures {

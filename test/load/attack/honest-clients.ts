@@ -2,7 +2,7 @@
 // after the other, with a moment between.
 
 import { Pool } from 'undici';
-import type { Histogram } from '../figures/histogram.ts';
+import { ATTACKED_MS_MAX, Histogram } from '../figures/histogram.ts';
 
 const CLIENTS = 16;
 /** Between a reply and the next request, the mean of an even distribution from 0. */
@@ -22,6 +22,10 @@ export interface HonestOptions {
   /** Whether this counts at the moment. */
   isMeasuring: () => boolean;
   figures: HonestFigures;
+}
+
+export function newHonestFigures(): HonestFigures {
+  return { requests: 0, failed: 0, durations: new Histogram(ATTACKED_MS_MAX) };
 }
 
 /** Ends when `signal` is aborted. */

@@ -2,7 +2,7 @@
 // whether the gateway takes the call at all.
 
 import { MediaClient } from '../caller/media-client.ts';
-import type { Histogram } from '../figures/histogram.ts';
+import { ATTACKED_MS_MAX, Histogram } from '../figures/histogram.ts';
 import type { Account, MediaTarget } from '../wires/wire.ts';
 import { wires } from '../wires/wires.ts';
 
@@ -28,6 +28,14 @@ export interface NewCallOptions extends Account {
 }
 
 const FAILURES_KEPT = 5;
+
+export function newCallFigures(): NewCallFigures {
+  return {
+    ...{ calls: 0, failed: 0, failures: [] },
+    webhook: new Histogram(ATTACKED_MS_MAX),
+    upgrade: new Histogram(ATTACKED_MS_MAX),
+  };
+}
 
 /** Ends when `signal` is aborted. */
 export async function runNewCalls(options: NewCallOptions, signal: AbortSignal): Promise<void> {

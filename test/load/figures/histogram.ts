@@ -4,6 +4,8 @@ const STEPS_PER_MS = 10;
 const MS_MAX = 2_000;
 /** For waits of callers. */
 export const WAIT_MS_MAX = 20_000;
+/** For replies of an API under attack: longer than its clients wait. */
+export const ATTACKED_MS_MAX = 30_000;
 
 export class Histogram {
   readonly #counts: Uint32Array;
