@@ -9,11 +9,10 @@ import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
 import type { Run } from '../../model/run.ts';
 import { Batches, type BatchResult } from '../../std/batches.ts';
 import { inShare } from '../../std/work-share.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
 import type { NewRun } from '../runs/new-run.ts';
-import { insertRows, openRuns } from '../runs/run-insertion.ts';
+import { insertRows, lockOpenCalls } from '../runs/run-insertion.ts';
 import type { ClaimedAttempt } from './dial-attempts.ts';
 import { faultsOf } from './provider-faults.ts';
 
@@ -89,14 +88,12 @@ async function beginTogether(
   const claimed = await lockClaims(tx, context, all);
   if (claimed.size === 0) return all.map(() => ({ value: undefined }));
   const organizationId = all[0]?.run.organizationId ?? '0';
-  const own = await lockOrganization(tx, organizationId);
-  const ownLimit = own === undefined ? 0 : (own ?? context.callLimit);
-  const open = await openRuns(tx, organizationId);
+  const calls = await lockOpenCalls(tx, context, organizationId);
   const fresh: Beginning[] = [];
   const results = all.map((each): number | BatchResult<Begun> => {
-    const { claim, limit = ownLimit } = each;
+    const { claim, limit = calls.limit } = each;
     if (!claimed.has(claim.attemptId)) return { value: undefined };
-    if (open + fresh.length < limit) return fresh.push(each) - 1;
+    if (calls.open + fresh.length < limit) return fresh.push(each) - 1;
     return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
   });
   const runs = await insertRows(

@@ -62,15 +62,26 @@ async function insertWithin(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** How many of an organization are open. */
-export async function openRuns(tx: TransactionContext, organizationId: string): Promise<number> {
-  const { open } = await tx
-    .selectFrom('runs')
-    .select((run) => run.fn.countAll<string>().as('open'))
-    .where('organization_id', '=', organizationId)
-    .where(isOpen())
-    .executeTakeFirstOrThrow();
-  return Number(open);
+/** Of an organization without a limit of its own it is `callLimit`; of one that is gone, 0. */
+export interface OpenCalls {
+  limit: number;
+  open: number;
+}
+
+/** Locks the organization as `lockOrganization` does, and counts its open calls, in one statement. */
+export async function lockOpenCalls(
+  tx: TransactionContext,
+  { callLimit }: StoreContext,
+  organizationId: string,
+): Promise<OpenCalls> {
+  const { rows } = await sql<LockedCalls>`
+    select * from lock_open_calls(${organizationId}::bigint, ${callLimit}::integer)`.execute(tx);
+  return { limit: rows[0]?.calls_max ?? 0, open: Number(rows[0]?.calls_open ?? 0) };
+}
+
+interface LockedCalls {
+  calls_max: number;
+  calls_open: string;
 }
 
 export async function insertRow(
@@ -99,11 +110,54 @@ export async function insertRows(
     .values(inputs.map((input) => valuesOf(context, input, { isIdle: false })))
     .returningAll()
     .execute();
-  // Ids are given in the order of the values.
+  return inOrder(rows);
+}
+
+/** Runs with calls of one organization as far as its limit has room, the first of `inputs` first, in one statement that
+ *  is a transaction of its own: between statements the embedded engine would wait for the client, and all others for it.
+ *  Throws STORE_UNAVAILABLE if the connection is lost: sent once more it could start each call twice. */
+export async function insertWithinLimit(
+  context: StoreContext,
+  inputs: readonly [NewRun, ...NewRun[]],
+): Promise<{ made: Run[]; limit: number }> {
+  const fresh = inputs.map((input) => rowOf(context, input, { isIdle: false }));
+  const columns = sql.join(Object.keys(fresh[0] ?? {}).map((column) => sql.ref(column)));
+  const { rows } = await sql<Selectable<RunTable> & Pick<LockedCalls, 'calls_max'>>`
+    with calls as materialized (
+      select * from lock_open_calls(
+        ${inputs[0].organizationId}::bigint, ${context.callLimit}::integer
+      )
+    ), made as (
+      insert into runs (${columns})
+      select ${columns}
+      from calls, json_populate_recordset(null::runs, ${jsonText(fresh)}::json)
+        with ordinality as fresh
+      where calls_open + ordinality <= calls_max
+      order by ordinality
+      returning *
+    )
+    select calls_max, made.* from calls left join made on true`.execute(context.db);
+  const made = rows.filter(({ id }) => id !== null);
+  return { made: inOrder(made), limit: rows[0]?.calls_max ?? 0 };
+}
+
+/** Ids are given in the order of the values. */
+function inOrder(rows: readonly Selectable<RunTable>[]): Run[] {
   return rows.toSorted((one, other) => Number(one.id) - Number(other.id)).map(toRun);
 }
 
 function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
+  const row = rowOf(context, input, { isIdle });
+  return {
+    ...row,
+    initial_context: jsonText(row.initial_context),
+    gathered_context: jsonText(row.gathered_context),
+    logs: jsonText(row.logs),
+    annotations: jsonText(row.annotations),
+  };
+}
+
+function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
   return {
     organization_id: input.organizationId,
     workflow_id: input.workflowId,
@@ -117,12 +171,12 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
     provider_call_id: input.providerCallId,
     owner_node: context.node,
     owner_epoch: context.epoch,
-    initial_context: jsonText(input.initialContext),
-    gathered_context: jsonText(input.gatheredContext),
+    initial_context: input.initialContext,
+    gathered_context: input.gatheredContext,
     usage_info: null,
     cost_info: null,
-    logs: jsonText(input.logs),
-    annotations: '{}',
+    logs: input.logs,
+    annotations: {},
     is_idle: isIdle,
     created_at: new Date(context.clock.now()),
   };

@@ -6,12 +6,11 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import { Batches } from '../../std/batches.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { togetherLimits } from '../db/together.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
-import { insertRow, openRuns } from './run-insertion.ts';
+import { insertRow, lockOpenCalls } from './run-insertion.ts';
 import { toRun } from './runs.ts';
 import { keepKeys, runsOfKeys, type StartKey, startAll, type WantedStart } from './start-batch.ts';
 
@@ -76,14 +75,12 @@ export class IdempotentRunStarts {
     const context = this.#context;
     const { organizationId } = call;
     return context.db.transaction().execute(async (tx) => {
-      const own = await lockOrganization(tx, organizationId);
+      const calls = await lockOpenCalls(tx, context, organizationId);
       const known = key && (await this.#runOf(tx, organizationId, key));
       if (known !== undefined) return { run: known, isNew: false };
       await checkIdle(tx, call);
-      const most = limit ?? (own === undefined ? 0 : (own ?? context.callLimit));
-      if ((await openRuns(tx, organizationId)) >= most) {
-        throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
-      }
+      const most = limit ?? calls.limit;
+      if (calls.open >= most) throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
       const run = await startRun(tx, context, call);
       await keepKeys(tx, context, { fresh: [{ key }], made: [run] });
       return { run, isNew: true };

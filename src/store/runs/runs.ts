@@ -153,7 +153,7 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Has a call, or gets one. In the terms of the index `runs_open`. */
+/** Has a call, or gets one. In the terms of the index `runs_open` and of the function `lock_open_calls`. */
 export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }

@@ -50,27 +50,49 @@ describe.each(engines())('starts on %s', (engine) => {
     expect([one.isNew, other.isNew, one.run.id === other.run.id]).toEqual([true, true, false]);
   });
 
-  it('that come together share transactions, and each gets its own run', async () => {
+  it.each([
+    { limit: 100, sent: 'a transaction', statements: ['begin', 'select', 'insert', 'commit'] },
+    { limit: undefined, sent: 'one statement', statements: ['with'] },
+  ])('that come together share $sent and each gets its own run', async (each) => {
     const input = newRun(at, await runMaker(at));
-    let transactions = 0;
+    await at.sql('update organizations set concurrent_call_limit = 100');
+    const statements: string[] = [];
     const query = Client.prototype.query;
     const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
       this: Client,
       ...from
     ) {
       const [text] = from as unknown[];
-      if (text === 'begin') transactions += 1;
+      statements.push(String(text).trim().split(/\s/, 1)[0] ?? '');
       return Reflect.apply(query, this, from);
     });
     const names = Array.from({ length: 20 }, (_each, nth) => `WR-API-${nth}`);
     const started = await Promise.all(
-      names.map((name) => starts().start({ ...input, name }, 100, undefined)),
-    );
-    spy.mockRestore();
+      names.map((name) => starts().start({ ...input, name }, each.limit, undefined)),
+    ).finally(() => spy.mockRestore());
     expect(started.map(({ run }) => run.name)).toEqual(names);
     expect(started.every(({ isNew }) => isNew)).toBe(true);
     expect(new Set(started.map(({ run }) => run.id)).size).toBe(20);
-    expect(transactions).toBe(2);
+    expect(statements).toEqual([...each.statements, ...each.statements]);
+  });
+
+  it('store the same run in one statement as in a transaction', async () => {
+    const input = {
+      ...newRun(at, await runMaker(at)),
+      initialContext: { nested: { list: [1, null, 'é'] }, lone: '\ud800', nul: 'a\0b' },
+      gatheredContext: { call_tags: ['vip'] },
+      logs: { at: 7 },
+    };
+    const { run: one } = await starts().start(input, undefined, undefined);
+    const { run: other } = await starts().start(input, 100, undefined);
+    expect({ ...one, id: other.id }).toEqual(other);
+    expect(one.initialContext).toEqual({
+      nested: { list: [1, null, 'é'] },
+      lone: '\uFFFD',
+      nul: 'ab',
+    });
+    const [first, second] = await at.sql("select to_jsonb(runs) - 'id' as row from runs");
+    expect(first).toEqual(second);
   });
 
   it('that come together begin as long as there is room', async () => {
@@ -93,6 +115,50 @@ describe.each(engines())('starts on %s', (engine) => {
       facts: { limit: 1 },
     });
   });
+
+  it('that come together begin as long as their organization has room, the first first', async () => {
+    const input = newRun(at, await runMaker(at));
+    await at.sql('update organizations set concurrent_call_limit = 5');
+    await starts().start(input, undefined, undefined);
+    const all = await Promise.allSettled(
+      Array.from({ length: 9 }, () => starts().start(input, undefined, undefined)),
+    );
+    const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    expect(all.map(({ status }) => status === 'fulfilled')).toEqual(
+      all.map((_each, nth) => nth < 4),
+    );
+    expect(refused.map(codeOf)).toEqual(Array(5).fill('CALL_LIMIT_REACHED'));
+    expect(refused[0]).toMatchObject({ facts: { limit: 5 } });
+  });
+
+  it('of an organization that is gone are refused', async () => {
+    const input = { ...newRun(at, await runMaker(at)), organizationId: '999999' };
+    await expect(starts().start(input, undefined, undefined)).rejects.toMatchObject({
+      code: 'CALL_LIMIT_REACHED',
+      facts: { limit: 0 },
+    });
+  });
+
+  it.runIf(engine === 'server')(
+    'count the calls of another node that begin meanwhile',
+    async () => {
+      const input = newRun(at, await runMaker(at));
+      await at.sql('update organizations set concurrent_call_limit = 1');
+      const { run } = await starts().start(input, undefined, undefined);
+      await at.store.runs.patch(run.id, { state: 'completed' });
+      await at.sql('begin');
+      await at.sql('select from organizations for no key update');
+      await at.sql("update runs set state = 'initialized' where id = $1", [run.id]);
+      const started = starts()
+        .start(input, undefined, undefined)
+        .catch((error: unknown) => codeOf(error));
+      await vi.waitFor(async () =>
+        expect(await at.sql('select from pg_locks where not granted')).toHaveLength(1),
+      );
+      await at.sql('commit');
+      expect(await started).toBe('CALL_LIMIT_REACHED');
+    },
+  );
 
   it('that come together with one key for two requests begin one run', async () => {
     const input = newRun(at, await runMaker(at));
