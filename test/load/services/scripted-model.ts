@@ -17,16 +17,17 @@ export function answerText(words: readonly CallWord[]): string {
   return `You said ${words.map(wordOf).join(' ')}. ${REST}`;
 }
 
+/** Of an answer that broke off, the rest, as a model gives it when it is asked to go on. */
 export function answerOf(body: Record<string, unknown>, observations: Observations): Reply {
-  const words = wordsIn(lastOfUser(body['messages']));
+  const { words, said } = conversationOf(body['messages']);
   const [first] = words;
-  if (first === undefined) {
-    return {
-      steps: [chunk({ role: 'assistant', content: 'Please say something.' }, 'stop'), DONE],
-    };
+  const whole = answerText(words);
+  if (first === undefined || said === whole) return sentence('Please say something.');
+  if (said !== '' && whole.startsWith(said)) {
+    return sentence(whole.slice(said.length).trimStart(), FIRST_TOKEN_MS);
   }
   observations.asked(first.call);
-  const [sentence = '', rest = ''] = splitBehind(answerText(words), '. ');
+  const [beginning = '', rest = ''] = splitBehind(whole, '. ');
   const tokens = rest.match(/\S+\s*/g) ?? [];
   const mark = () => Promise.resolve(observations.firstToken(first.call));
   return {
@@ -34,7 +35,7 @@ export function answerOf(body: Record<string, unknown>, observations: Observatio
       { waitMs: FIRST_TOKEN_MS },
       { until: mark },
       // The first sentence and what shows that it is over.
-      chunk({ role: 'assistant', content: `${sentence}${tokens[0] ?? ''}` }),
+      chunk({ role: 'assistant', content: `${beginning}${tokens[0] ?? ''}` }),
       ...tokens.slice(1).flatMap((token) => [{ waitMs: TOKEN_MS }, chunk({ content: token })]),
       chunk({}, 'stop'),
       usage(100, tokens.length + words.length),
@@ -43,13 +44,22 @@ export function answerOf(body: Record<string, unknown>, observations: Observatio
   };
 }
 
+function sentence(content: string, waitMs = 0): Reply {
+  return { steps: [{ waitMs }, chunk({ role: 'assistant', content }, 'stop'), DONE] };
+}
+
 function splitBehind(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator) + separator.length;
   return [text.slice(0, at), text.slice(at)];
 }
 
-function lastOfUser(messages: unknown): string {
-  if (!Array.isArray(messages)) return '';
-  const last: unknown = messages.findLast((each) => isObject(each) && each['role'] === 'user');
-  return isObject(last) ? String(last['content'] ?? '') : '';
+/** `words`: of the caller's last turn that has any. `said`: what the agent has said since. */
+function conversationOf(messages: unknown): { words: CallWord[]; said: string } {
+  const all = Array.isArray(messages) ? messages.filter(isObject) : [];
+  const at = all.findLastIndex(
+    ({ role, content }) => role === 'user' && wordsIn(String(content ?? '')).length > 0,
+  );
+  const words = wordsIn(String(all[at]?.['content'] ?? ''));
+  const said = all.slice(at + 1).find(({ role }) => role === 'assistant');
+  return { words: at < 0 ? [] : words, said: String(said?.['content'] ?? '').trim() };
 }
