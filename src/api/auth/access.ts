@@ -2,9 +2,9 @@
 // anyone may sign up.
 
 import type { Clock } from '../../std/clock.ts';
+import { KnownClients } from '../../std/known-clients.ts';
 import type { Random } from '../../std/random.ts';
 import { type AttemptAllowance, FailureLimiter } from './attempt-limit.ts';
-import { KnownClients } from './known-clients.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
 import { UserTokens } from './user-tokens.ts';
 
@@ -18,6 +18,8 @@ const LOG_INS_OF_CLIENT: AttemptAllowance = { attemptsMax: 50, windowMs: 15 * MI
 const SIGN_UPS_OF_CLIENT: AttemptAllowance = { attemptsMax: 20, windowMs: 60 * MINUTE_MS };
 /** A program with an archived key asks again and again. */
 const BAD_KEYS_OF_CLIENT: AttemptAllowance = { attemptsMax: 100, windowMs: MINUTE_MS };
+/** Pairs of a user's account and a client. */
+const KNOWN_CLIENTS_MAX = 10_000;
 
 export interface ApiAccess {
   tokens: UserTokens;
@@ -52,7 +54,7 @@ export function createAccess(options: AccessOptions): ApiAccess {
     isSignUpOpen,
     logInsOfAddress: limit(LOG_INS_OF_ADDRESS),
     logInsOfClient: limit(LOG_INS_OF_CLIENT),
-    knownClients: new KnownClients(),
+    knownClients: new KnownClients({ pairsMax: KNOWN_CLIENTS_MAX }),
     signUpsOfClient: limit(SIGN_UPS_OF_CLIENT),
     badKeysOfClient: limit(options.badKeys ?? BAD_KEYS_OF_CLIENT),
   };

@@ -10,7 +10,7 @@ const WORDS = [0, 1].map((nth) => ({ call: 3, nth }));
 const user = (content: string) => ({ role: 'user', content });
 const assistant = (content: string) => ({ role: 'assistant', content });
 const caller = user(WORDS.map(wordOf).join(' '));
-const GO_ON = user('(Your answer was cut off.)');
+const goOn = user('(Your answer was cut off.)');
 
 function textOf(messages: readonly unknown[]): string {
   const reply: Reply = answerOf({ messages }, new Observations());
@@ -35,5 +35,5 @@ it.each([' That', '. That is'])('gives the rest of an answer that broke off afte
   const whole = answerText(WORDS);
   const said = whole.slice(0, whole.indexOf(end) + end.length);
   expect(said.length).toBeGreaterThan(end.length);
-  expect(`${said} ${textOf([caller, assistant(said), GO_ON])}`).toBe(whole);
+  expect(`${said} ${textOf([caller, assistant(said), goOn])}`).toBe(whole);
 });

@@ -3,6 +3,7 @@
 // logged in from the same address is never locked out: its calls end with its connection. In memory; a restart forgives.
 
 import type { Clock } from '../../../std/clock.ts';
+import { KnownClients } from '../../../std/known-clients.ts';
 
 /** As many as of log-ins of one client: an office has several PBXs. */
 const GUESSES_MAX = 50;
@@ -21,7 +22,7 @@ interface Guesses {
 export class LoginGuesses {
   readonly #clock: Clock;
   readonly #clients = new Map<string, Guesses>();
-  readonly #loggedIn = new Set<string>();
+  readonly #loggedIn = new KnownClients({ pairsMax: LOGGED_IN_MAX });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -30,7 +31,7 @@ export class LoginGuesses {
   /** How long nothing that the client sends for `app` is looked at; 0: it may try. */
   lockedMs(client: string, app: string): number {
     const guesses = this.#current(client);
-    if (this.#loggedIn.has(pbxOf(client, app))) return 0;
+    if (this.#loggedIn.has(app, client)) return 0;
     if (guesses === undefined || guesses.count < GUESSES_MAX) return 0;
     return guesses.endsAtMs - this.#clock.monotonicMs();
   }
@@ -52,11 +53,7 @@ export class LoginGuesses {
 
   /** `app` logged in from there. */
   noteLogin(client: string, app: string): void {
-    const pbx = pbxOf(client, app);
-    this.#loggedIn.delete(pbx);
-    this.#loggedIn.add(pbx);
-    const [oldest] = this.#loggedIn;
-    if (this.#loggedIn.size > LOGGED_IN_MAX && oldest !== undefined) this.#loggedIn.delete(oldest);
+    this.#loggedIn.note(app, client);
   }
 
   #current(client: string): Guesses | undefined {
@@ -65,9 +62,4 @@ export class LoginGuesses {
     this.#clients.delete(client);
     return undefined;
   }
-}
-
-/** An address has no space. */
-function pbxOf(client: string, app: string): string {
-  return `${client} ${app}`;
 }

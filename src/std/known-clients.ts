@@ -1,11 +1,14 @@
-// From which clients each account has logged in: an attacker elsewhere cannot lock out its owner there. In memory, per
-// process, as the failures are; a restart empties both.
-
-/** Pairs of an account and a client that are kept, the least recently used removed first. */
-const PAIRS_MAX = 10_000;
+// From which clients each account, a user's or a PBX's, has logged in: an attacker elsewhere cannot lock out its owner there.
+// In memory, per process, as the failures are; a restart empties both.
 
 export class KnownClients {
+  readonly #pairsMax: number;
   readonly #pairs = new Set<string>();
+
+  /** `pairsMax`: pairs of an account and a client that are kept, the least recently used removed first. */
+  constructor({ pairsMax }: { pairsMax: number }) {
+    this.#pairsMax = pairsMax;
+  }
 
   /** The account has logged in from there. */
   note(account: string, client: string): void {
@@ -13,7 +16,7 @@ export class KnownClients {
     this.#pairs.delete(pair);
     this.#pairs.add(pair);
     const [oldest] = this.#pairs;
-    if (this.#pairs.size > PAIRS_MAX && oldest !== undefined) this.#pairs.delete(oldest);
+    if (this.#pairs.size > this.#pairsMax && oldest !== undefined) this.#pairs.delete(oldest);
   }
 
   has(account: string, client: string): boolean {
