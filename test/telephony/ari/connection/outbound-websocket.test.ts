@@ -228,7 +228,8 @@ describe('a connection that Asterisk has opened', () => {
     expect(await opened('gwsecret')).toBe('open');
     expect(pbx.isKnownClient('192.0.2.9')).toBe(true);
     // Guesses of others at its address do not lock it out, as it has logged in from there.
-    for (let guess = 0; guess < 50; guess++) expect(await opened(`guess ${guess}`)).toContain('401');
+    for (let guess = 0; guess < 50; guess++)
+      expect(await opened(`guess ${guess}`)).toContain('401');
     expect(await opened('gwsecret')).toBe('open');
   });
 
