@@ -1,5 +1,5 @@
-// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A sound
-// that cannot be loaded in time is omitted: a call goes on without it.
+// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A file that
+// cannot be loaded in time is omitted: a call speaks the clip's transcript, or goes on without noise.
 
 import { WavConverter } from '../../audio/conversion/wav-conversion.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,6 +12,7 @@ import { withDeadline } from '../../std/deadline.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { ClipStore } from '../../store/library/clips.ts';
 import type { FindClip } from '../../workflow/engine/clip-refs.ts';
+import { ClipLookup } from './clip-lookup.ts';
 
 /** The phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
@@ -30,12 +31,12 @@ export interface CallClips {
   find: FindClip;
   /** At 8 kHz, borrowed; undefined if the file could not be read. */
   samples(clipId: string): Int16Array | undefined;
-  /** Loads clips that turned out to be needed later. Never rejects. */
+  /** Loads clips that turned out to be needed later, for at most 3 s. Never rejects. */
   add(refs: readonly ClipRef[]): Promise<void>;
 }
 
 export class ClipLibrary {
-  readonly #store: { clips: ClipStore };
+  readonly #lookup: ClipLookup;
   readonly #files: FileStore;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -45,40 +46,53 @@ export class ClipLibrary {
   #keptBytes = 0;
 
   constructor(deps: { store: { clips: ClipStore }; files: FileStore; clock: Clock; log: Log }) {
-    this.#store = deps.store;
+    this.#lookup = new ClipLookup({ ...deps, clips: deps.store.clips });
     this.#files = deps.files;
     this.#clock = deps.clock;
     this.#log = deps.log;
     this.#converter = new WavConverter(deps.clock);
   }
 
-  /** Never rejects: clips that fail are missing. */
+  /** Waits for the rows as long as the store does, then at most 3 s for the files. Never rejects: clips that fail are
+   *  missing. */
   async clips(organizationId: string, refs: readonly ClipRef[]): Promise<CallClips> {
     const rows: Clip[] = [];
     const sounds = new Map<string, Int16Array>();
     let bytes = 0;
-    const load = async (wanted: readonly ClipRef[]): Promise<void> => {
-      const found = await this.#store.clips.find(organizationId, wanted);
+    const find = async (wanted: readonly ClipRef[]): Promise<readonly Clip[]> => {
+      const found = await this.#lookup.find(organizationId, wanted);
       rows.push(...found);
+      return found;
+    };
+    const load = async (found: readonly Clip[]): Promise<void> => {
       for (const { id, storageKey } of found) {
         const samples = await this.#attempt(storageKey, CLIP_SECONDS_MAX);
         bytes += samples?.byteLength ?? 0;
         if (samples !== undefined && bytes <= CALL_BYTES_MAX) sounds.set(id, samples);
       }
     };
-    const add = (wanted: readonly ClipRef[]): Promise<void> => {
-      if (wanted.length === 0) return Promise.resolve();
-      const work = withDeadline(this.#clock, LOAD_MS_MAX, 'clips of a call', load(wanted));
-      return work.catch((error: unknown) => {
-        this.#log.warn({ err: error }, 'clips of a call not loaded');
-      });
-    };
-    await add(refs);
+    if (refs.length > 0) {
+      const found = await this.#orLog(find(refs));
+      await this.#orLog(this.#inTime(load(found ?? [])));
+    }
     return {
       find: ({ by, value }) => rows.find((clip) => clip[by] === value),
       samples: (clipId) => sounds.get(clipId),
-      add,
+      add: async (wanted) => {
+        if (wanted.length > 0) await this.#orLog(this.#inTime(find(wanted).then(load)));
+      },
     };
+  }
+
+  #inTime(work: Promise<void>): Promise<void> {
+    return withDeadline(this.#clock, LOAD_MS_MAX, 'clips of a call', work);
+  }
+
+  #orLog<T>(work: Promise<T>): Promise<T | undefined> {
+    return work.catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'clips of a call not loaded');
+      return undefined;
+    });
   }
 
   /** The organization's background noise as a loop; undefined if it cannot be loaded. Never rejects. */

@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { wavHeader } from '../../../src/audio/wav.ts';
+import type { WebhookReply } from '../../../src/telephony/provider/provider.ts';
 import { hum } from '../../fakes/speech-services.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
-import { type CallHarness, withCallHarness } from '../call-harness.ts';
+import { type CallHarness, mediaUrlIn, pathOf, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 
@@ -195,6 +196,63 @@ describe('sound files', () => {
     await harness.heardOut(stream);
     expect(harness.tts.asked[0]).toBe(WELCOME);
   });
+});
+
+describe('a clip whose row the database gives late', () => {
+  const onlyClip = (id: string) => tea({ greeting_type: 'audio', greeting_recording_id: id });
+
+  it('greets the first call, which waits for it', async () => {
+    const { harness } = held;
+    await harness.prepare(onlyClip(await clip(harness, 'welcome')));
+    const { clips } = harness.at.store;
+    let answer: (() => void) | undefined;
+    clips.find = async (...asked) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      Reflect.deleteProperty(clips, 'find');
+      return clips.find(...asked);
+    };
+    const answering = harness.ring();
+    await harness.until(() => answer !== undefined);
+    let isAnswered = false;
+    void answering.then(() => {
+      isAnswered = true;
+    });
+    await harness.pass(7_000);
+    expect(isAnswered).toBe(false);
+    answer?.();
+    await greetedBy(await answering);
+  });
+
+  it('greets the later ones as before', async () => {
+    const { harness } = held;
+    await harness.prepare(onlyClip(await clip(harness, 'welcome')));
+    await harness.inboundCall();
+    const { clips } = harness.at.store;
+    let isAsked = false;
+    clips.find = () => {
+      isAsked = true;
+      return new Promise(() => undefined);
+    };
+    const answering = harness.ring('CallSid=CA2');
+    await harness.until(() => isAsked);
+    harness.clock.advance(3_000);
+    await greetedBy(await answering, 'CA2');
+    Reflect.deleteProperty(clips, 'find');
+  });
+
+  async function greetedBy(reply: WebhookReply, callId?: string): Promise<void> {
+    const { harness } = held;
+    const url = mediaUrlIn(reply);
+    const stream = await harness.connectTo(url, callId === undefined ? {} : { callId });
+    stream.start();
+    await harness.heardOut(stream);
+    const run = await harness.run(pathOf(url).runId);
+    expect((await harness.bodies(run, 'agent.said'))[0]?.text).toBe(WELCOME);
+    expect(await faultsOf(harness, run)).toEqual([]);
+    expect(harness.tts.asked).toEqual([]);
+  }
 });
 
 describe('background noise', () => {

@@ -1,0 +1,66 @@
+// The rows of an organization's clips. Calls that ask for the same clips at the same time share one query, and rows that
+// an earlier call read stand in for a database that answers late: a ramp of calls neither repeats the query nor loses
+// the clips.
+
+import type { Log } from '../../log.ts';
+import type { Clip, ClipRef } from '../../model/clip.ts';
+import type { Clock } from '../../std/clock.ts';
+import { withDeadline } from '../../std/deadline.ts';
+import type { ClipStore } from '../../store/library/clips.ts';
+
+/** The phone rings meanwhile. */
+const QUERY_MS_MAX = 3_000;
+/** Sets of rows, one an agent as a rule; each has at most as many rows as a call may reference. */
+const KNOWN_MAX = 500;
+
+export class ClipLookup {
+  readonly #clips: Pick<ClipStore, 'find'>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** In the order of use. */
+  readonly #known = new Map<string, readonly Clip[]>();
+  /** At most one for each call that is being planned. */
+  readonly #running = new Map<string, Promise<readonly Clip[]>>();
+
+  constructor(deps: { clips: Pick<ClipStore, 'find'>; clock: Clock; log: Log }) {
+    this.#clips = deps.clips;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+  }
+
+  /** The existing ones, in no order. After 3 s, or if the query fails, the rows of the last answer to the same
+   *  question. Without one it settles as the query does: clips are as much part of an agent as its nodes. */
+  async find(organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
+    const key = JSON.stringify([organizationId, refs.map(({ by, value }) => [by, value])]);
+    const running = this.#running.get(key) ?? this.#query(key, organizationId, refs);
+    const known = this.#known.get(key);
+    if (known === undefined) return running;
+    try {
+      return await withDeadline(this.#clock, QUERY_MS_MAX, 'the clips of a call', running);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'clips of an earlier call used');
+      return known;
+    }
+  }
+
+  #query(key: string, organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
+    const running = this.#clips
+      .find(organizationId, refs)
+      .then((rows) => {
+        this.#keep(key, rows);
+        return rows;
+      })
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+
+  #keep(key: string, rows: readonly Clip[]): void {
+    this.#known.delete(key);
+    this.#known.set(key, rows);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
+    }
+  }
+}
