@@ -50,3 +50,20 @@ it('another stall is excused by itself', () => {
   clock.stalled = { endMs: clock.monotonicMs(), ms: 1_000 };
   expect(taken(limiter, 1)).toBe(200);
 });
+
+it('a burst after a time without a read is allowed for that time, once and for five seconds', () => {
+  const unread = (ms: number) => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter(clock, RATE);
+    clock.advance(60_000);
+    limiter.excuse(ms);
+    return { clock, limiter };
+  };
+  const { clock, limiter } = unread(8_000);
+  expect(taken(limiter, 1)).toBe(900);
+  clock.advance(1_000);
+  expect(taken(limiter, 1)).toBe(100);
+  const late = unread(8_000);
+  late.clock.advance(5_001);
+  expect(taken(late.limiter, 1)).toBe(100);
+});

@@ -10,6 +10,7 @@ import type { BatchedReads, SocketKernel } from '../../runtime/direct-socket.ts'
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { RateLimiter } from '../rate-limit.ts';
+import { ReadGaps } from '../read-gaps.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
@@ -74,6 +75,8 @@ interface End {
 
 export class MediaConnection implements MediaSocket, WebsocketListener {
   readonly #ws: WebsocketStream;
+  /** Undefined where data are delivered by events only. */
+  readonly reads: BatchedReads | undefined;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #limits: MediaLimits;
@@ -104,6 +107,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
     this.#ws = new WebsocketStream({ ...options, messageBytesMax, listener: this });
+    const { reads } = this.#ws;
+    this.reads = reads && new ReadGaps(reads, clock, (ms) => this.#rate.excuse(ms));
   }
 
   get open(): boolean {
@@ -112,10 +117,6 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
 
   get bufferedBytes(): number {
     return this.#ws.bufferedBytes;
-  }
-
-  get reads(): BatchedReads | undefined {
-    return this.#ws.reads;
   }
 
   sendText(message: string): void {
@@ -282,6 +283,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   }
 
   #pong(): void {
+    // A busy process may not have read for as long what the peer has sent.
+    if (!this.#alive) this.reads?.readNow();
     if (!this.#alive) {
       this.#log.warn('media peer does not answer');
       this.#ws.terminate();
