@@ -16,8 +16,8 @@ import {
 } from './worker-calls.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-/** Providers wait ten to fifteen seconds for the answer to a webhook; a plan takes tenths of a second. */
-const ASK_MS_MAX = 4_000;
+/** For the answer to a webhook: providers get an answer of the API process by then (api/telephony/answer-deadline). */
+const ASK_MS_MAX = 12_000;
 /** A look-up at the provider, a plan, and the wait for the command. */
 const ANSWER_AGAIN_MS_MAX = 8_000;
 /** A hang-up at the provider, and the storing of the outcome. */

@@ -7,10 +7,13 @@ import type { DigitsWanted } from '../call/control/send-digits.ts';
 import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
 import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
 import { type ProviderName, providerName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { runOfId } from '../model/transfer-id.ts';
 import { SharedReads } from '../std/batches.ts';
+import type { Clock } from '../std/clock.ts';
+import { withDeadline } from '../std/deadline.ts';
 import type { Store } from '../store/store.ts';
 import {
   isHosted,
@@ -23,11 +26,15 @@ import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
 /** A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
+/** A plan takes tenths of a second: a worker that has not answered a webhook by then may be stuck. */
+const ASK_ANOTHER_MS = 4_000;
 
 export interface WorkerRouterDeps {
   store: Pick<Store, 'runs' | 'telephony'>;
   providers: Providers;
   workers: WorkerPool;
+  clock: Clock;
+  log: Log;
 }
 
 export class WorkerRouter implements CallService {
@@ -108,12 +115,14 @@ export class WorkerRouter implements CallService {
 
   /** A second worker may be asked: a provider's call gets one run, however often it is requested. */
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    const { providers } = this.#deps;
+    const { providers, log } = this.#deps;
     const reply = await this.#byOneOf(
       [() => this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.inbound(request, workflowId),
     );
-    return reply ?? refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
+    if (reply !== undefined) return reply;
+    log.warn('no worker has answered an inbound call');
+    return refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
   }
 
   /** By one worker alone, which may have the call although its reply is lost; by none where a repeated webhook has
@@ -155,16 +164,31 @@ export class WorkerRouter implements CallService {
     return reply;
   }
 
-  /** By the first of them that is running and answers in time; undefined if none does. */
-  async #byOneOf<T>(
-    choices: readonly (() => Promise<PooledWorker>)[],
+  /** By the first choice; by the second as well if that is gone, or late and another worker: a busy worker does not
+   *  answer sooner for a repeated request. Undefined if none answers in time. */
+  async #byOneOf<T extends object>(
+    [first, second]: readonly [Choice, Choice],
     ask: (worker: PooledWorker) => Promise<T>,
   ): Promise<T | undefined> {
-    for (const choose of choices) {
-      const reply = await attempt(async () => ask(await choose()));
-      if (reply !== undefined) return reply;
+    const one = await attempt(first);
+    const answer = one === undefined ? undefined : attempt(() => ask(one));
+    const early = await this.#orLate(answer);
+    if (early !== undefined && early !== 'late') return early;
+    const other = await attempt(second);
+    if (other === undefined || (other === one && early === 'late')) return answer;
+    return (await attempt(() => ask(other))) ?? answer;
+  }
+
+  async #orLate<T>(answer: Promise<T> | undefined): Promise<T | 'late' | undefined> {
+    if (answer === undefined) return undefined;
+    // A failure is `answer`'s to report, now or later.
+    answer.catch(() => undefined);
+    try {
+      return await withDeadline(this.#deps.clock, ASK_ANOTHER_MS, 'a webhook', answer);
+    } catch (error) {
+      if (codeOf(error) === 'TIMED_OUT') return 'late';
+      throw error;
     }
-    return undefined;
   }
 
   async #holderOrFallback(run: Run | undefined, runId: string): Promise<PooledWorker> {
@@ -208,6 +232,9 @@ export class WorkerRouter implements CallService {
     return worker;
   }
 }
+
+/** Throws WORKER_GONE. */
+type Choice = () => Promise<PooledWorker>;
 
 function gone(): GatewayError {
   return new GatewayError('WORKER_GONE', { worker: PBX_WORKER });

@@ -33,7 +33,8 @@ function withWorkers(harness: CallHarness) {
     const [row] = await harness.at.sql('select owner_node from runs where id = $1', [id]);
     return row && { node: String(row['owner_node']), isOwn: false };
   };
-  const at = { there: [1, 2], idlest: 1, asked: [] as string[], waits: 0 };
+  const at = { there: [1, 2], idlest: 1, asked: [] as string[], waits: 0, busy: deferred() };
+  at.busy.resolve();
   const control = (number: number): CallControl => {
     const { log, clock, random } = deps;
     const node = nodeOf(number);
@@ -59,6 +60,7 @@ function withWorkers(harness: CallHarness) {
     const own = controls[number - 1] as CallControl;
     const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
       at.asked.push(`${number} ${what}`);
+      if (number === 1 && at.there.includes(number)) return at.busy.promise.then(work);
       if (at.there.includes(number)) return work();
       return Promise.reject(new GatewayError('WORKER_GONE', { worker: number }));
     };
@@ -95,7 +97,8 @@ function withWorkers(harness: CallHarness) {
     },
   };
   const store = { telephony: deps.store.telephony, runs: { ...runs, owner: ownerOf } };
-  const callService = new WorkerRouter({ store, providers: deps.providers, workers });
+  const { providers, clock, log } = deps;
+  const callService = new WorkerRouter({ store, providers, workers, clock, log });
   return { at, controls, callService };
 }
 
@@ -219,6 +222,48 @@ describe('an inbound call', () => {
     const { body } = await callService.inbound(inboundRequest(), null);
     expect(body).toContain('<Reject reason="busy"');
     expect(at.asked).toEqual([]);
+  });
+
+  it('is answered late by the only worker that takes it, which is not asked twice', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    at.busy = deferred();
+    const answering = callService.inbound(inboundRequest(), null);
+    await harness.until(() => at.asked.length > 0);
+    await harness.pass(10_000);
+    at.busy.resolve();
+    expect((await answering).body).toContain('/w1-');
+    expect(at.asked).toEqual(['1 inbound']);
+  });
+
+  it('is answered by another worker after 4 s', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    at.busy = deferred();
+    const answering = callService.inbound(inboundRequest(), null);
+    await harness.until(() => at.asked.length > 0);
+    at.idlest = 2;
+    await harness.pass(3_900);
+    expect(at.asked).toEqual(['1 inbound']);
+    await harness.pass(100);
+    expect((await answering).body).toContain('/w2-');
+    expect(at.asked).toEqual(['1 inbound', '2 inbound']);
+    at.busy.reject(new GatewayError('WORKER_GONE', { worker: 1 }));
+  });
+
+  it('is answered by the first worker after all if the other one fails', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    at.busy = deferred();
+    const answering = callService.inbound(inboundRequest(), null);
+    await harness.until(() => at.asked.length > 0);
+    at.idlest = 2;
+    at.there = [1];
+    await harness.pass(4_000);
+    await harness.until(() => at.asked.length > 1);
+    at.busy.resolve();
+    expect((await answering).body).toContain('/w1-');
+    expect(at.asked).toEqual(['1 inbound', '2 inbound']);
   });
 });
 

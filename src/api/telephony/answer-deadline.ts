@@ -7,7 +7,7 @@ import { withDeadline } from '../../std/deadline.ts';
 import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** For a provider that does not document how long it waits. Two call workers are asked for 4 s each at most. */
+/** For a provider that does not document how long it waits. */
 const ANSWER_MS_MAX = 8_000;
 const WHAT = "the answer to a call's webhook";
 
