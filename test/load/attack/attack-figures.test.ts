@@ -1,7 +1,7 @@
 // What clients of an attacked API measure.
 
 import { expect, it } from 'vitest';
-import { newHonestFigures } from './honest-clients.ts';
+import { newHonestFigures, noteReply, pathLines } from './honest-clients.ts';
 import { newCallFigures } from './new-calls.ts';
 
 it('has the p99 of replies that take longer than 2 s', () => {
@@ -14,4 +14,16 @@ it('has the p99 of replies that take longer than 2 s', () => {
       98, 12_345.6, 29_999.9,
     ]);
   }
+});
+
+it('tells the durations of each page of a dashboard apart', () => {
+  const figures = newHonestFigures();
+  noteReply(figures, { path: '/calls/active', ms: 10, isOk: true });
+  noteReply(figures, { path: '/calls/active', ms: 30, isOk: true });
+  noteReply(figures, { path: '/workflow/summary', ms: 700, isOk: false });
+  expect(pathLines(figures)).toEqual([
+    '/calls/active 2 requests, 10, 30, 30 ms',
+    '/workflow/summary 1 requests, 700, 700, 700 ms',
+  ]);
+  expect(figures).toMatchObject({ requests: 3, failed: 1 });
 });

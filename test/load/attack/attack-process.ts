@@ -4,7 +4,12 @@
 import { Pool } from 'undici';
 import { serveOrders } from '../order-process.ts';
 import type { Account } from '../wires/wire.ts';
-import { type HonestFigures, newHonestFigures, runHonestClients } from './honest-clients.ts';
+import {
+  type HonestFigures,
+  newHonestFigures,
+  pathLines,
+  runHonestClients,
+} from './honest-clients.ts';
 import { type Attack, attacks, type HostileRequest } from './hostile-requests.ts';
 import { type NewCallFigures, newCallFigures, runNewCalls } from './new-calls.ts';
 
@@ -32,6 +37,7 @@ export interface AttackFigures {
   honestFailed: number;
   honestP50Ms: number | null;
   honestP99Ms: number | null;
+  honestPaths: string[];
   newCalls: number;
   newCallsFailed: number;
   newCallFailures: string[];
@@ -183,6 +189,7 @@ function figuresNow(): AttackFigures {
     honestFailed: honest.failed,
     honestP50Ms: honest.durations.at(0.5),
     honestP99Ms: honest.durations.at(0.99),
+    honestPaths: pathLines(honest),
     newCalls: calls.calls,
     newCallsFailed: calls.failed,
     newCallFailures: calls.failures,

@@ -13,6 +13,8 @@ export interface HonestFigures {
   requests: number;
   failed: number;
   durations: Histogram;
+  /** The same by what was asked for. */
+  byPath: Map<string, Histogram>;
 }
 
 export interface HonestOptions {
@@ -25,7 +27,18 @@ export interface HonestOptions {
 }
 
 export function newHonestFigures(): HonestFigures {
-  return { requests: 0, failed: 0, durations: new Histogram(ATTACKED_MS_MAX) };
+  return {
+    ...{ requests: 0, failed: 0 },
+    ...{ durations: new Histogram(ATTACKED_MS_MAX), byPath: new Map() },
+  };
+}
+
+/** One line for each path: requests, p50, p99 and the longest, in milliseconds. */
+export function pathLines({ byPath }: HonestFigures): string[] {
+  return [...byPath].map(([path, durations]) => {
+    const [p50, p99, max] = [0.5, 0.99, 1].map((share) => Math.round(durations.at(share) ?? 0));
+    return `${path} ${durations.count} requests, ${p50}, ${p99}, ${max} ms`;
+  });
 }
 
 /** Ends when `signal` is aborted. */
@@ -55,14 +68,26 @@ async function runClient(
   ];
   for (let turn = client; !signal.aborted; turn++) {
     const startMs = performance.now();
-    const isOk = await replyOf(pool, paths[turn % paths.length] as string, apiKey);
-    if (isMeasuring()) {
-      figures.requests += 1;
-      if (!isOk) figures.failed += 1;
-      figures.durations.add(performance.now() - startMs);
-    }
+    const path = paths[turn % paths.length] as string;
+    const isOk = await replyOf(pool, path, apiKey);
+    if (isMeasuring()) noteReply(figures, { path, ms: performance.now() - startMs, isOk });
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 * PAUSE_MS));
   }
+}
+
+export function noteReply(
+  figures: HonestFigures,
+  { path, ms, isOk }: { path: string; ms: number; isOk: boolean },
+): void {
+  figures.requests += 1;
+  if (!isOk) figures.failed += 1;
+  figures.durations.add(ms);
+  let durations = figures.byPath.get(path);
+  if (durations === undefined) {
+    durations = new Histogram(ATTACKED_MS_MAX);
+    figures.byPath.set(path, durations);
+  }
+  durations.add(ms);
 }
 
 async function replyOf(pool: Pool, path: string, apiKey: string): Promise<boolean> {
