@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { systemRandom as random } from '../../src/std/random.ts';
@@ -78,7 +78,9 @@ describe('patchbay keys', () => {
     expect(out).not.toContain(BOOTSTRAP);
     const id = /^(\d+).*Back again$/m.exec(out)?.[1] ?? '';
     expect(await keys('archive', '--id', id)).toMatchObject({ code: 0 });
-    expect(await store?.accounts.authenticate(key)).toBeUndefined();
+    await vi.waitFor(async () => {
+      expect(await store?.accounts.authenticate(key)).toBeUndefined();
+    });
     expect((await keys('list')).out).toMatch(/archived +Back again$/m);
   }, 60_000);
 

@@ -1,6 +1,6 @@
 // Organizations, their users and API keys. A key's text exists only when it is created; its SHA-256 is stored,
-// which is enough because a key has 256 random bits. Every request asks the database, so that an archived key is
-// refused at once.
+// which is enough because a key has 256 random bits. A key that is archived here is refused at once, one that another
+// process archives within a second (checked-keys.ts).
 
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
@@ -8,6 +8,7 @@ import { SharedReads } from '../../std/batches.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
+import { CheckedKeys } from './checked-keys.ts';
 
 export interface ApiKey {
   id: string;
@@ -50,9 +51,11 @@ export class AccountRepository {
   readonly #context: AccountContext;
   /** By hash: a client may send hundreds of requests a second. */
   readonly #keys = new SharedReads<KeyRow | undefined>();
+  readonly #checked: CheckedKeys<KeyRow>;
 
   constructor(context: AccountContext) {
     this.#context = context;
+    this.#checked = new CheckedKeys(context.clock);
   }
 
   /** On an empty database: one organization, one user and one key, whose text is returned once. The key is `given`,
@@ -137,9 +140,11 @@ export class AccountRepository {
   async authenticate(apiKey: string): Promise<Principal | undefined> {
     if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;
     const keyHash = hash(apiKey);
-    const row = await this.#keys.get(keyHash.toString('hex'), () => this.#keyOf(keyHash));
+    const name = keyHash.toString('hex');
+    const read = () => this.#keys.get(name, () => this.#keyOf(keyHash));
+    const row = this.#checked.get(name) ?? (await this.#checked.read(name, read));
     if (row === undefined) return undefined;
-    await this.#noteUse(row.id, row.last_used_at);
+    await this.#noteUse(row);
     return { organizationId: row.organization_id, userId: row.user_id, apiKeyId: row.id };
   }
 
@@ -165,9 +170,12 @@ export class AccountRepository {
       .executeTakeFirst();
   }
 
-  async #noteUse(id: string, usedAt: Date | null): Promise<void> {
+  async #noteUse(row: KeyRow): Promise<void> {
     const now = this.#now();
+    const { id, last_used_at: usedAt } = row;
     if (usedAt !== null && now.getTime() - usedAt.getTime() < USED_EVERY_MS) return;
+    // For those that share the row.
+    row.last_used_at = now;
     try {
       await this.#context.db
         .updateTable('api_keys')
@@ -192,6 +200,7 @@ export class AccountRepository {
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .executeTakeFirst();
+    this.#checked.forget();
     return numUpdatedRows > 0n;
   }
 

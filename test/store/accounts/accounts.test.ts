@@ -1,6 +1,6 @@
 // Accounts on both engines. Source: contract §3.2 and §3.4.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 
@@ -54,6 +54,14 @@ describe.each(engines())('accounts on %s', (engine) => {
     expect(await accounts.listApiKeys(at.owner.organizationId, true)).toHaveLength(2);
     expect(await accounts.reactivateApiKey(at.owner.organizationId, record.id)).toBe(true);
     expect(await accounts.authenticate(apiKey)).toBeDefined();
+  });
+
+  it('reads a key once a second, and refuses soon what another process has archived', async () => {
+    const { accounts } = at.store;
+    const { record, apiKey } = await accounts.createApiKey(at.owner, 'ci');
+    expect(await accounts.authenticate(apiKey)).toBeDefined();
+    await at.sql('update api_keys set is_active = false where id = $1', [record.id]);
+    await vi.waitFor(async () => expect(await accounts.authenticate(apiKey)).toBeUndefined());
   });
 
   it('writes the time of use at most once a minute', async () => {
