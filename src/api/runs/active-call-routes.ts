@@ -72,10 +72,8 @@ function listRoute(api: Api, deps: ApiDeps): void {
       const { page, limit } = request.query;
       const offset = (page - 1) * limit;
       const { calls, total } = await deps.store.runs.activeCalls(organizationId, { limit, offset });
-      const ids = calls.map(({ run }) => run.workflowId);
-      const names = await deps.store.reports.workflowNames(organizationId, ids);
       return {
-        calls: calls.map((active) => onWire(active, names)),
+        calls: calls.map(onWire),
         total_count: total,
         page,
         limit,
@@ -85,10 +83,7 @@ function listRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function onWire(
-  { run, node }: ActiveCall,
-  workflowNames: ReadonlyMap<string, string>,
-): z.infer<typeof activeCall> {
+function onWire({ run, workflowName, node }: ActiveCall): z.infer<typeof activeCall> {
   const number = (key: string): string | null => {
     const value = run.initialContext[key];
     return typeof value === 'string' ? value : null;
@@ -96,7 +91,7 @@ function onWire(
   return {
     workflow_run_id: run.id,
     workflow_id: run.workflowId,
-    workflow_name: workflowNames.get(run.workflowId) ?? '',
+    workflow_name: workflowName,
     campaign_id: run.campaignId,
     name: run.name,
     provider: run.mode,

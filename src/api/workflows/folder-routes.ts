@@ -129,9 +129,10 @@ function fileRoute(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const { workflow_id: id } = request.params;
       const folderId = request.body.folder_id ?? null;
-      const workflow = await workflows.moveToFolder(organizationId, id, folderId);
+      const moved = await workflows.moveToFolder(organizationId, id, folderId);
+      const workflow = moved && (await workflows.getCounted(organizationId, id));
       if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
-      return listedOnWire({ ...workflow, totalRuns: await workflows.totalRuns(id) });
+      return listedOnWire(workflow);
     },
   );
 }

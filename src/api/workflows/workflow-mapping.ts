@@ -21,12 +21,11 @@ export async function workflowOf(
 }
 
 /** The draft if there is one, else what is published. */
-export async function shownVersion(
+export function shownVersion(
   deps: ApiDeps,
   workflowId: string,
 ): Promise<WorkflowVersion | undefined> {
-  const { workflows } = deps.store;
-  return (await workflows.draft(workflowId)) ?? (await workflows.published(workflowId));
+  return deps.store.workflows.draftOrPublished(workflowId);
 }
 
 /** `isLoadable`: as a client's builder can load it (shown-definition.ts). */

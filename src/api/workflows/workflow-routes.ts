@@ -276,10 +276,10 @@ async function shownWorkflow(
   id: string,
   options: { isLoadable?: boolean } = {},
 ): Promise<z.infer<typeof workflowOut>> {
-  const workflow = await workflowOf(deps, organizationId, id);
+  const workflow = await deps.store.workflows.getCounted(organizationId, id);
+  if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
   const version = await shownVersion(deps, workflow.id);
-  const totalRuns = await deps.store.workflows.totalRuns(workflow.id);
-  return workflowOnWire(workflow, version, { totalRuns, ...options });
+  return workflowOnWire(workflow, version, { totalRuns: workflow.totalRuns, ...options });
 }
 
 /** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */

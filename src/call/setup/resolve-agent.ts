@@ -26,8 +26,10 @@ export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise
       : await byTrigger(deps, organizationId, agent.identifier);
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
   const { workflows } = deps.store;
-  const draft = mode === 'test' ? await workflows.draft(workflow.id) : undefined;
-  const version = draft ?? (await workflows.published(workflow.id));
+  const version =
+    mode === 'test'
+      ? await workflows.draftOrPublished(workflow.id)
+      : await workflows.published(workflow.id);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
   if (agent.type === 'trigger_path') {
     const isEnabled = isTriggerEnabled(version.definition, agent.identifier);
@@ -47,8 +49,7 @@ export async function resolveTestAgent(
   const workflow = await store.workflows.get(organizationId, workflowId);
   if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
-  const { workflows } = store;
-  const version = (await workflows.draft(workflow.id)) ?? (await workflows.published(workflow.id));
+  const version = await store.workflows.draftOrPublished(workflow.id);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
   return { workflow, version: requireUsable(version) };
 }

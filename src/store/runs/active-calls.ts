@@ -4,9 +4,10 @@
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ActiveCall, FollowedRun } from './run-filters.ts';
+import { LISTED_COLUMNS } from './run-list.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** Calls that ring or talk, of all nodes, newest first. */
+/** Calls that ring or talk, of all nodes, newest first. Their runs come without logs. */
 export async function listActiveCalls(
   { db }: StoreContext,
   organizationId: string,
@@ -14,17 +15,29 @@ export async function listActiveCalls(
 ): Promise<{ calls: ActiveCall[]; total: number }> {
   if (!isRowId(organizationId)) return { calls: [], total: 0 };
   const open = db.selectFrom('runs').where('organization_id', '=', organizationId).where(isOpen());
+  const count = open.select((of) => of.fn.countAll<string>().as('count'));
   const rows = await open
-    .selectAll()
+    .select([...LISTED_COLUMNS, 'owner_node'])
+    .select((of) => [
+      of
+        .selectFrom('workflows')
+        .select('workflows.name')
+        .whereRef('workflows.id', '=', 'runs.workflow_id')
+        .as('workflow_name'),
+      count.as('total'),
+    ])
     .orderBy('id', 'desc')
     .limit(page.limit)
     .offset(page.offset)
     .execute();
-  const { count } = await open
-    .select((of) => of.fn.countAll<string>().as('count'))
-    .executeTakeFirstOrThrow();
-  const calls = rows.map((row) => ({ run: toRun(row), node: row.owner_node }));
-  return { calls, total: Number(count) };
+  const isPastEnd = rows.length === 0 && page.offset > 0;
+  const total = isPastEnd ? (await count.executeTakeFirstOrThrow()).count : rows[0]?.total;
+  const calls = rows.map(({ owner_node: node, workflow_name: name, total: _, ...row }) => ({
+    run: toRun({ ...row, logs: {} }),
+    workflowName: name ?? '',
+    node,
+  }));
+  return { calls, total: Number(total ?? 0) };
 }
 
 /** Rows of each kind at a time. */

@@ -10,10 +10,15 @@ export async function countRuns(
   { db }: Pick<StoreContext, 'db'>,
   scope: RunScope,
 ): Promise<number> {
-  const { rows } = await sql<{ runs: string }>`
-    select coalesce(sum(runs), 0) as runs from run_counts
-    where ${isOf(scope)} and day = '-infinity'`.execute(db);
+  const { rows } = await runsCounted(scope).execute(db);
   return Number(rows[0]?.runs ?? 0);
+}
+
+/** The same as a part of another statement: one row with `runs`. */
+export function runsCounted(scope: RunScope): RawBuilder<{ runs: string }> {
+  return sql`
+    select coalesce(sum(runs), 0) as runs from run_counts
+    where ${isOf(scope)} and day = '-infinity'`;
 }
 
 /** Where a page begins: at its day, and how many runs of that day come before it. */

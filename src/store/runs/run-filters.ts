@@ -50,6 +50,7 @@ export interface RunPage {
 /** A run whose call rings or talks. */
 export interface ActiveCall {
   run: Run;
+  workflowName: string;
   /** The process that runs the call, by its name in `nodes`. */
   node: string;
 }

@@ -20,11 +20,11 @@ import {
   createWorkflow,
   findByUuid,
   findTrigger,
+  getCountedWorkflow,
   getWorkflow,
   listWorkflows,
   moveToFolder,
   takenTriggers,
-  totalRuns,
 } from './workflows.ts';
 
 export type WorkflowStore = ReturnType<typeof workflowStore>;
@@ -37,6 +37,7 @@ export function workflowStore(context: StoreContext) {
       changeWorkflow(own, organizationId, id, { status }),
     published: (own, id: string) => getByStatus(own, id, 'published'),
     draft: (own, id: string) => getByStatus(own, id, 'draft'),
+    draftOrPublished: (own, id: string) => getByStatus(own, id, 'draft', 'published'),
     create: createWorkflow,
     list: listWorkflows,
     count: countWorkflows,
@@ -44,7 +45,7 @@ export function workflowStore(context: StoreContext) {
     findByUuid,
     findTrigger,
     moveToFolder,
-    totalRuns,
+    getCounted: getCountedWorkflow,
     saveDraft,
     createDraft,
     publish: publishDraft,

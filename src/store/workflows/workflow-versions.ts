@@ -93,15 +93,18 @@ export async function listVersions(
   return rows.map((row) => toVersion(context, row.owner, row));
 }
 
+/** A draft goes before what is published. */
 export async function getByStatus(
   context: StoreContext,
   id: string,
-  status: 'draft' | 'published',
+  ...statuses: ('draft' | 'published')[]
 ): Promise<WorkflowVersion | undefined> {
   if (!isRowId(id)) return undefined;
   const row = await ownedVersions(context)
     .where('workflow_id', '=', id)
-    .where('workflow_versions.status', '=', status)
+    .where('workflow_versions.status', 'in', statuses)
+    .orderBy('workflow_versions.status')
+    .limit(1)
     .executeTakeFirst();
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }

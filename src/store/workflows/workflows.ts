@@ -82,14 +82,9 @@ export async function listWorkflows(
   if (!isRowId(organizationId) || statuses.length === 0) return [];
   const rows = await db
     .selectFrom('workflows')
-    .selectAll()
-    .select((of) =>
-      of
-        .selectFrom('runs')
-        .select((run) => run.fn.countAll<string>().as('count'))
-        .whereRef('runs.workflow_id', '=', 'workflows.id')
-        .as('total_runs'),
-    )
+    .leftJoin(keptCounts(organizationId), 'kept.workflow_id', 'workflows.id')
+    .selectAll('workflows')
+    .select('kept.total_runs')
     .where('organization_id', '=', organizationId)
     .where('status', 'in', statuses)
     .orderBy('created_at', 'desc')
@@ -99,6 +94,16 @@ export async function listWorkflows(
   return rows
     .reverse()
     .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+}
+
+/** How many runs each agent has, or that one, from the sums that are kept (runs/run-counts.ts): no run is read. */
+function keptCounts(organizationId: string, workflowId?: string) {
+  const isThatOne = workflowId === undefined ? sql`true` : sql`workflow_id = ${workflowId}`;
+  return sql<{ workflow_id: string; total_runs: string }>`(
+    select workflow_id, sum(runs) as total_runs from run_counts
+    where organization_id = ${organizationId} and day = '-infinity' and ${isThatOne}
+    group by workflow_id
+  )`.as<'kept'>(sql.ref('kept'));
 }
 
 export async function countWorkflows(
@@ -150,6 +155,24 @@ export async function getWorkflow(
     .where('id', '=', id)
     .executeTakeFirst();
   return row === undefined ? undefined : toWorkflow(row);
+}
+
+/** With the number of its runs. */
+export async function getCountedWorkflow(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<(Workflow & { totalRuns: number }) | undefined> {
+  if (!isRowId(organizationId) || !isRowId(id)) return undefined;
+  const row = await db
+    .selectFrom('workflows')
+    .leftJoin(keptCounts(organizationId, id), 'kept.workflow_id', 'workflows.id')
+    .selectAll('workflows')
+    .select('kept.total_runs')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && { ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) };
 }
 
 export async function findByUuid(
@@ -213,16 +236,6 @@ export async function changeWorkflow(
     .returningAll()
     .executeTakeFirst();
   return row === undefined ? undefined : toWorkflow(row);
-}
-
-export async function totalRuns({ db }: StoreContext, id: string): Promise<number> {
-  if (!isRowId(id)) return 0;
-  const row = await db
-    .selectFrom('runs')
-    .select((run) => run.fn.countAll<string>().as('count'))
-    .where('workflow_id', '=', id)
-    .executeTakeFirstOrThrow();
-  return Number(row.count);
 }
 
 export async function addDisposition(

@@ -21,6 +21,13 @@ describe.each(engines())('active calls on %s', (engine) => {
       [talking.id, 'running', at.store.node],
       [ringing.id, 'initialized', at.store.node],
     ]);
+    const [named] = await at.sql('select name from workflows where id = $1', [ringing.workflowId]);
+    expect(page.calls.map(({ workflowName }) => workflowName)).toEqual([
+      named?.['name'],
+      named?.['name'],
+    ]);
+    const past = await runs.activeCalls(organizationId, { limit: 9, offset: 9 });
+    expect(past).toEqual({ calls: [], total: 2 });
     const second = await runs.activeCalls(organizationId, { limit: 1, offset: 1 });
     expect([second.calls.map(({ run }) => run.id), second.total]).toEqual([[ringing.id], 2]);
     for (const other of ['999999', 'x']) {

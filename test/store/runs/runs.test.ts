@@ -24,7 +24,7 @@ interface Bench {
   configurationId: string;
 }
 
-async function bench(at: TestStore): Promise<Bench> {
+async function bench(at: TestStore, account = 'Main'): Promise<Bench> {
   const { workflow, version } = await at.store.workflows.create(at.owner, {
     name: 'Desk',
     triggerPaths: [],
@@ -33,11 +33,11 @@ async function bench(at: TestStore): Promise<Bench> {
     templateContextVariables: {},
   });
   const configuration = await at.store.telephony.createConfiguration(at.owner.organizationId, {
-    name: 'Main',
+    name: account,
     provider: 'twilio',
     isDefaultOutbound: true,
     credentials: {},
-    accountId: 'AC1',
+    accountId: `AC ${account}`,
     secretFields: [],
   });
   return { workflowId: workflow.id, definitionId: version.id, configurationId: configuration.id };
@@ -390,6 +390,11 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await count({ organizationId: '999999', workflowId: on.workflowId })).toBe(0);
     const page = await runs.list({ organizationId }, { ...PAGE, filter: { campaignId } });
     expect(page.runs).toEqual([dialled]);
+    const past = await runs.list(
+      { organizationId, workflowId: on.workflowId },
+      { ...PAGE, offset: 5 },
+    );
+    expect(past).toEqual({ runs: [], total: 2 });
   });
 
   it('leaves the log of a completed run out of lists', async () => {
@@ -406,9 +411,24 @@ describe.each(engines())('runs on %s', (engine) => {
     const on = await bench(at);
     await start(at, on);
     await start(at, on);
-    expect(await at.store.workflows.totalRuns(on.workflowId)).toBe(2);
-    const [listed] = await at.store.workflows.list(at.owner.organizationId, ['active']);
-    expect(listed?.totalRuns).toBe(2);
+    const { organizationId } = at.owner;
+    const { workflows } = at.store;
+    expect(await workflows.getCounted(organizationId, on.workflowId)).toMatchObject({
+      id: on.workflowId,
+      totalRuns: 2,
+    });
+    for (const [owner, id] of [
+      ['999999', on.workflowId],
+      [organizationId, '999999'],
+    ] as const) {
+      expect(await workflows.getCounted(owner, id)).toBeUndefined();
+    }
+    const { workflowId: unused } = await bench(at, 'Second');
+    const listed = await workflows.list(organizationId, ['active']);
+    expect(listed.map(({ id, totalRuns }) => [id, totalRuns])).toEqual([
+      [on.workflowId, 2],
+      [unused, 0],
+    ]);
   });
 
   it('keeps the run when its configuration goes', async () => {

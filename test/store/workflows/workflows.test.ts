@@ -67,13 +67,13 @@ describe.each(engines())('workflows on %s', (engine) => {
     const draft = await workflows.createDraft(workflow.id);
     expect(draft).toMatchObject({ definition: keyed('sk-first'), configurations: settings });
     await workflows.saveDraft(workflow.id, { definition: keyed('sk-second') });
-    expect(await workflows.draft(workflow.id)).toMatchObject({
-      definition: keyed('sk-second'),
-      configurations: settings,
-    });
+    const changed = { definition: keyed('sk-second'), configurations: settings };
+    expect(await workflows.draft(workflow.id)).toMatchObject(changed);
+    expect(await workflows.draftOrPublished(workflow.id)).toMatchObject(changed);
     await workflows.saveDraft(workflow.id, { configurations: {} });
     const published = await workflows.publish(workflow.id);
     expect(published).toMatchObject({ definition: keyed('sk-second'), configurations: {} });
+    expect(await workflows.draftOrPublished(workflow.id)).toEqual(published);
     const versions = await workflows.versions(workflow.id, { limit: 10, offset: 0 });
     expect(versions.map(({ definition }) => definition)).toEqual([
       keyed('sk-second'),
