@@ -72,7 +72,8 @@ export async function startApiProcess(
   textChats.start();
   const readiness = readinessOf(store, workers);
   link.onNotification('leaving', () => readiness.drain());
-  const callService = new WorkerRouter({ store, providers, workers, clock, log });
+  const { random } = deps;
+  const callService = new WorkerRouter({ store, providers, workers, clock, log, random });
   const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
   const parts = { deps, link, workers, jobs, textChats, readiness, examinations };
   const api = await openApi(config, parts, log);

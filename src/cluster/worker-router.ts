@@ -5,7 +5,12 @@
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
 import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
-import { findConfiguration } from '../call/outbound/outbound-route.ts';
+import { findConfiguration, OutboundRoutes } from '../call/outbound/outbound-route.ts';
+import {
+  readStartFacts,
+  type StartFacts,
+  type StartFactsDeps,
+} from '../call/outbound/start-call.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { type ProviderName, providerName } from '../model/provider.ts';
@@ -14,6 +19,7 @@ import { runOfId } from '../model/transfer-id.ts';
 import { SharedReads } from '../std/batches.ts';
 import type { Clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
+import type { Random } from '../std/random.ts';
 import type { Store } from '../store/store.ts';
 import {
   isHosted,
@@ -22,19 +28,24 @@ import {
 } from '../telephony/provider/provider.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
 import { PBX_WORKER } from './ipc-message.ts';
+import { messageBytes } from './message-size.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
 /** A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
 /** A plan takes tenths of a second: a worker that has not answered a webhook by then may be stuck. */
 const ASK_ANOTHER_MS = 4_000;
+/** Of a context: a larger one takes two processes and the event loop of a worker with calls several milliseconds to
+ *  receive, more than agent and configuration take to read. Few contexts are as large. */
+const CONTEXT_UNCHECKED_BYTES_MAX = 32_768;
 
 export interface WorkerRouterDeps {
-  store: Pick<Store, 'runs' | 'telephony'>;
+  store: Pick<Store, 'runs' | 'telephony'> & StartFactsDeps['store'];
   providers: Providers;
   workers: WorkerPool;
   clock: Clock;
   log: Log;
+  random: Random;
 }
 
 export class WorkerRouter implements CallService {
@@ -42,16 +53,22 @@ export class WorkerRouter implements CallService {
   /** Starts in progress, by organization and key: a repeated request waits at the same worker. */
   readonly #starting = new Map<string, PooledWorker>();
   readonly #configurations = new SharedReads<{ provider: ProviderName }>();
+  readonly #factsDeps: StartFactsDeps;
 
   constructor(deps: WorkerRouterDeps) {
     this.#deps = deps;
+    const routes = new OutboundRoutes(deps);
+    this.#factsDeps = { store: deps.store, routes, facts: new SharedReads<StartFacts>() };
   }
 
   get activeCalls(): number {
     return this.#deps.workers.activeCalls;
   }
 
-  start(request: StartCall): Promise<StartedCall> {
+  async start(request: StartCall): Promise<StartedCall> {
+    // With a key an earlier request may have started the call, whatever its agent is now.
+    const isChecked = request.idempotencyKey === null && isLarge(request.initialContext);
+    if (isChecked) await readStartFacts(this.#factsDeps, request);
     return this.#start(request, (worker) => worker.start(request));
   }
 
@@ -235,6 +252,10 @@ export class WorkerRouter implements CallService {
 
 /** Throws WORKER_GONE. */
 type Choice = () => Promise<PooledWorker>;
+
+function isLarge(context: StartCall['initialContext']): boolean {
+  return messageBytes(context, CONTEXT_UNCHECKED_BYTES_MAX) === undefined;
+}
 
 function gone(): GatewayError {
   return new GatewayError('WORKER_GONE', { worker: PBX_WORKER });

@@ -96,9 +96,9 @@ function withWorkers(harness: CallHarness) {
       at.waits += 1;
     },
   };
-  const store = { telephony: deps.store.telephony, runs: { ...runs, owner: ownerOf } };
-  const { providers, clock, log } = deps;
-  const callService = new WorkerRouter({ store, providers, workers, clock, log });
+  const store = { ...deps.store, runs: { ...runs, owner: ownerOf } };
+  const { providers, clock, log, random } = deps;
+  const callService = new WorkerRouter({ store, providers, workers, clock, log, random });
   return { at, controls, callService };
 }
 
@@ -173,6 +173,29 @@ describe('a call that a client starts', () => {
     const { callService, at } = withWorkers(harness);
     at.there = [2];
     await expect(callService.start(wish(harness))).rejects.toMatchObject({ code: 'WORKER_GONE' });
+    expect(at.asked).toEqual(['1 start']);
+  });
+
+  it('with a large context and an agent or a configuration that no call can have asks no worker', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const initialContext = { notes: 'x'.repeat(40_000) };
+    const large = { ...wish(harness), initialContext };
+    const unknown = { type: 'workflow_uuid', identifier: 'unknown' } as const;
+    await harness.at.sql('update telephony_configurations set is_default_outbound = false');
+    await harness.at.sql('update phone_numbers set is_active = false');
+    await expect(callService.start({ ...large, agent: unknown })).rejects.toMatchObject({
+      code: 'AGENT_NOT_FOUND',
+    });
+    await expect(callService.start(large)).rejects.toMatchObject({
+      code: 'CONFIGURATION_NOT_READY',
+    });
+    expect(at.asked).toEqual([]);
+    // A worker knows whether an earlier request with the key has started the call.
+    const keyed = { ...wish(harness, 'key'), initialContext };
+    await expect(callService.start(keyed)).rejects.toMatchObject({
+      code: 'CONFIGURATION_NOT_READY',
+    });
     expect(at.asked).toEqual(['1 start']);
   });
 

@@ -42,20 +42,18 @@ export interface StartDeps {
   random: Random;
 }
 
+export interface StartFactsDeps {
+  store: Omit<StartDeps['store'], 'starts'>;
+  routes: OutboundRoutes;
+  facts: SharedReads<StartFacts>;
+}
+
 /** Throws the errors of contract §6.1. */
 export async function prepareStart(
-  deps: StartDeps & { facts: SharedReads<StartFacts> },
+  deps: StartDeps & StartFactsDeps,
   request: StartCall,
 ): Promise<Prepared> {
-  const { organizationId, agent: wanted, mode, configurationId } = request;
-  const key = JSON.stringify([
-    organizationId,
-    wanted.type,
-    wanted.identifier,
-    mode,
-    configurationId,
-  ]);
-  const { agent, trunk, callS } = await deps.facts.get(key, () => startFacts(deps, request));
+  const { agent, trunk, callS } = await readStartFacts(deps, request);
   const route = deps.routes.over(trunk, request);
   checkDialable(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
@@ -68,8 +66,18 @@ export async function prepareStart(
   };
 }
 
+/** Starts that come together share one read. Throws the errors of contract §6.1 for agents and configurations. */
+export function readStartFacts(deps: StartFactsDeps, request: StartCall): Promise<StartFacts> {
+  const { organizationId, agent, mode, configurationId } = request;
+  const key = JSON.stringify([organizationId, agent.type, agent.identifier, mode, configurationId]);
+  return deps.facts.get(key, () => startFacts(deps, request));
+}
+
 /** Reads agent and route beside each other. What is wrong with the agent is said first. */
-async function startFacts(deps: StartDeps, request: StartCall): Promise<StartFacts> {
+async function startFacts(
+  deps: Omit<StartFactsDeps, 'facts'>,
+  request: StartCall,
+): Promise<StartFacts> {
   const finding = deps.routes.findTrunk(request);
   finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
   const agent = await resolveAgent(deps, request);
