@@ -38,6 +38,8 @@ export class ClaimLoop<T> {
   readonly #loop: JobLoop;
   readonly #abort = new AbortController();
   readonly #running = new Map<Promise<void>, string>();
+  /** Work may wait for a place, in all or of its owner. */
+  #isHeldBack = false;
 
   constructor(options: ClaimLoopOptions<T>) {
     this.#options = options;
@@ -75,8 +77,11 @@ export class ClaimLoop<T> {
 
   async #claimAll(signal: AbortSignal): Promise<void> {
     const { slots, claim } = this.#options;
-    while (!signal.aborted && this.#running.size < slots) {
-      const items = await claim(slots - this.#running.size, this.#fullOwners());
+    while (!signal.aborted) {
+      const full = this.#fullOwners();
+      this.#isHeldBack = this.#running.size >= slots || full.length > 0;
+      if (this.#running.size >= slots) return;
+      const items = await claim(slots - this.#running.size, full);
       for (const item of items) this.#begin(item);
       if (items.length === 0) return;
     }
@@ -89,7 +94,7 @@ export class ClaimLoop<T> {
       .catch((error: unknown) => log.error({ err: error, loop: name }, 'work failed'))
       .finally(() => {
         this.#running.delete(guarded);
-        this.wake();
+        if (this.#isHeldBack) this.wake();
       });
     this.#running.set(guarded, ownerOf(item));
   }

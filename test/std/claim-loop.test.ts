@@ -85,6 +85,24 @@ describe('a claim loop', () => {
     expect(bench.begun).toHaveLength(1);
   });
 
+  it('polls at the end of a piece only if another may have waited for its place', async () => {
+    const bench = new Bench();
+    bench.add('a');
+    bench.loop.start();
+    await settle();
+    const before = bench.claims;
+    bench.begun[0]?.finish();
+    await settle();
+    expect(bench.claims).toBe(before);
+    for (const owner of ['a', 'a', 'a']) bench.add(owner);
+    bench.loop.wake();
+    await settle();
+    expect(bench.begun).toHaveLength(3);
+    bench.begun[1]?.finish();
+    await settle();
+    expect(bench.begun).toHaveLength(4);
+  });
+
   it('polls once more on a wake-up during a poll', async () => {
     const bench = new Bench();
     const gate = deferred();
@@ -117,6 +135,7 @@ describe('a claim loop', () => {
     await settle();
     reject(new Error('bug'));
     bench.add('a');
+    bench.clock.advance(1_000);
     await settle();
     expect(bench.begun).toHaveLength(2);
   });
