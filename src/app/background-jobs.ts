@@ -66,7 +66,7 @@ export class BackgroundJobs {
 
   /** A run was completed. */
   noteCompleted(): void {
-    this.dispatcher.wake();
+    this.dispatcher.noteCompleted();
     this.#afterCalls.wake();
   }
 

@@ -86,13 +86,18 @@ export class Dispatcher {
     });
   }
 
+  /** A call has ended. Between campaigns a round would find nothing to dial. */
+  noteCompleted(): void {
+    if (this.#isAnyRunning) this.wake();
+  }
+
   /** Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#deps.store.contacts.releaseClaims(this.#deps.node);
     void this.#loop.start();
   }
 
-  /** The state has changed: a call has ended, a campaign was started. */
+  /** The state has changed, as when a campaign was started. */
   wake(): void {
     void this.#loop.wake();
   }

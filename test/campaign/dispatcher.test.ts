@@ -1,7 +1,7 @@
 // The dispatcher on the embedded store, with a provider that answers as each test says. Looks are made in
 // real time, twice a second.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Placed } from '../../src/call/outbound/campaign-calls.ts';
 import type { CampaignRoute, Fate } from '../../src/call/outbound/campaign-plans.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
@@ -509,4 +509,27 @@ it('polls every 50 ms at most, for any number of wake-ups', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   expect(looks).toBeLessThanOrEqual(9);
+});
+
+it('looks at once when a call ends while a campaign runs, not while none does', async () => {
+  takesCalls = false;
+  const wakesWith = async (running: typeof test.store.contacts.running): Promise<number> => {
+    let looks = 0;
+    const counted: typeof running = async (...from) => {
+      const found = await running(...from);
+      looks += 1;
+      return found;
+    };
+    const value = { ...contacts(), running: counted };
+    const store = Object.create(test.store, { contacts: { value } });
+    dispatcher = new Dispatcher({ ...deps(), store });
+    await dispatcher.start();
+    await until(() => looks > 0);
+    const wake = vi.spyOn(dispatcher, 'wake');
+    dispatcher.noteCompleted();
+    await dispatcher.stop();
+    return wake.mock.calls.length;
+  };
+  expect(await wakesWith(contacts().running)).toBe(1);
+  expect(await wakesWith(async () => [])).toBe(0);
 });

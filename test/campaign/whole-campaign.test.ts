@@ -75,7 +75,7 @@ beforeEach(async () => {
     },
     publicUrl,
   });
-  deps.closing.onCompleted = () => dispatcher.wake();
+  deps.closing.onCompleted = () => dispatcher.noteCompleted();
   callControl = createCallControl(deps);
   const authorize = callControl.admit.bind(callControl);
   media = createMediaServer({ clock: systemClock, log, authorize });
