@@ -16,6 +16,7 @@ const ITEMS_MAX = 100;
 const ECHO_DEPTH_MAX = 6;
 const ECHO_MEMBERS_MAX = 50;
 const ECHO_CHARACTERS_MAX = 500;
+const UNREADABLE = 'an object has a length that is no number';
 const SEND_JSON = 'Send JSON, with Content-Type: application/json';
 
 /** A request that does not fit. Answered as 422 by error-reply.ts. */
@@ -59,6 +60,20 @@ export function jsonError(reason: string, at: number): RequestInvalid {
   ]);
 }
 
+/** Undefined for a value that makes a check throw: the limit of a list or a text compares `length` of an object too, and
+ *  one whose `toString` is no function compares with nothing. */
+export function readValue<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.ZodSafeParseResult<z.output<Schema>> | undefined {
+  try {
+    return schema.safeParse(value);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
 /** Fastify's validator for one part of a request. The result is the schema's output. */
 export function validatorCompiler({
   schema,
@@ -69,7 +84,8 @@ export function validatorCompiler({
 }): (data: unknown) => { value: unknown } | { error: RequestInvalid } {
   const part = requestPart(httpPart);
   return (data) => {
-    const result = schema.safeParse(data);
+    const result = readValue(schema, data);
+    if (result === undefined) return { error: valueError([part], UNREADABLE, null) };
     if (result.success) {
       const misspelled = part === 'body' ? misspelledField(schema, data) : undefined;
       return misspelled === undefined

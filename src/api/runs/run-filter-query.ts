@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { direction, providerName } from '../../model/provider.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { RunFilter } from '../../store/runs/run-filters.ts';
+import { readValue } from '../http/validation.ts';
 import { idIn, momentIn } from '../http/values.ts';
 
 /** More say nothing new. */
@@ -97,8 +98,8 @@ const readersOfOrganization: Readers = {
 export function parseFilters(text: string | undefined, list: RunList): RunFilters {
   const filters: RunFilters = { filter: {}, applied: [] };
   if (text === undefined || text === '') return filters;
-  const items = z.array(item).max(FILTERS_MAX).safeParse(parseJson(text));
-  if (!items.success) throw new GatewayError('FILTER_INVALID');
+  const items = readValue(z.array(item).max(FILTERS_MAX), parseJson(text));
+  if (items?.success !== true) throw new GatewayError('FILTER_INVALID');
   const known = list === 'organization' ? readersOfOrganization : readers;
   for (const each of items.data) {
     const read = Object.hasOwn(known, each.attribute) ? known[each.attribute] : undefined;

@@ -251,6 +251,15 @@ describe("a value that does not fit, in pydantic's words", () => {
   });
 });
 
+it.each([
+  ['a list', z.array(z.string()).max(3)],
+  ['a text', z.string().max(3)],
+])('an object whose length compares with nothing does not fit %s', (_what, schema) => {
+  const it = { length: { toString: null } };
+  const [fault] = faults(z.object({ it: schema }), { it });
+  expect(fault).toMatchObject({ type: 'value_error', loc: ['body'] });
+});
+
 describe('ids and flags', () => {
   it.each([
     ['42', '42'],

@@ -39,6 +39,13 @@ describe('filters of runs', () => {
     );
   });
 
+  it('are no object, whatever its length is', () => {
+    const text = JSON.stringify({ length: { toString: null } });
+    expect(() => parseFilters(text, 'agent')).toThrow(
+      expect.objectContaining({ code: 'FILTER_INVALID' }),
+    );
+  });
+
   it('take days and moments, with or without an offset', () => {
     const dates = (from: string) =>
       parseFilters(
