@@ -6,7 +6,12 @@ import type { VadModel } from '../../src/audio/vad/vad.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { ExpectedInput } from '../../src/model/expected-input.ts';
 import type { ServiceUsage } from '../../src/speech/service/service-means.ts';
-import type { Recognizer, RecognizerListener, SpeechToText } from '../../src/speech/stt/stt.ts';
+import type {
+  Recognizer,
+  RecognizerListener,
+  SpeechToText,
+  SttCapabilities,
+} from '../../src/speech/stt/stt.ts';
 import type { TextToSpeech, WordTiming } from '../../src/speech/tts/tts.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { vadOf } from './call/vad-of.ts';
@@ -33,7 +38,7 @@ export function loudnessVad(lagWindows = 0): VadModel {
 export class FakeStt implements SpeechToText {
   readonly name = 'fake';
   readonly model = 'fake';
-  readonly capabilities = { interimWords: true, finalMsP99: 100 };
+  capabilities: SttCapabilities = { interimWords: true, finalMsP99: 100 };
   /** Answers `finalize` after this long; never if NaN. */
   finalMs = 40;
   confidence: number | null = 0.9;

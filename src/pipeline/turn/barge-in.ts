@@ -23,6 +23,9 @@ const WORDS_WAIT_MS_MIN = 600;
 const WORDS_WAIT_MS_MAX = 2_800;
 /** A single window of voice. */
 const CLICK_MS = 64;
+/** Hums that a closed grammar takes for its words are one word: of 328 hums and acknowledgements 14 were one that is doubted
+ *  and no acknowledgement, none were two. */
+const DOUBTED_WORDS_MIN = 2;
 /** Caller and agent started at the same time: the agent yields at the first sign of voice. */
 export const BARGE_IN_MS = 400;
 
@@ -109,6 +112,12 @@ export class BargeInDetector {
     if (this.#tuning.strategy === 'min_words') return count >= this.#tuning.wordsMin;
     if (!isBackchannel(text, language)) return true;
     return asked && this.#isAnswer(words);
+  }
+
+  /** Whether these words, which do not interrupt, may still be an answer that the caller is to be asked about. */
+  isDoubted({ text, confidence, language = this.language }: RecognizedWords): boolean {
+    if (trustIn(confidence) !== 'confirm' || this.#recognizer?.closedOnly !== true) return false;
+    return wordsOf(text).length >= DOUBTED_WORDS_MIN && !isBackchannel(text, language);
   }
 
   /** Interim words. Returns whether they stopped the agent. */

@@ -8,7 +8,8 @@ export interface CallerTurn {
   /** Media time of the first and the last speech (or key). */
   startMs: number;
   endMs: number;
-  /** Monotonic milliseconds: end of speech, decision that it was the end, final words. */
+  /** Monotonic milliseconds: end of speech (or of the agent's words, where a doubted answer waited for that), decision that
+   *  it was the end, final words. */
   lastSpeechAt: number;
   decidedAt: number;
   finalAt: number;

@@ -8,8 +8,9 @@ import type { VoiceActivity } from '../listen/voice-activity.ts';
 import type { Playout } from '../speak/playout.ts';
 import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
+import { DoubtedAnswer } from './doubted-answer.ts';
 import { EarlyEnd } from './early-end.ts';
-import { wordsOf } from './endpointing.ts';
+import { OwnWords } from './own-words.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { TurnTuning } from './turn-tuning.ts';
@@ -18,10 +19,6 @@ import type { TurnTuning } from './turn-tuning.ts';
 const YIELD_WORDLESS_MS = 1_500;
 /** A short answer this close to the agent's end is an answer, not a backchannel. */
 const NEAR_END_MS = 1_000;
-/** Delay of words from echo: the echo's own delay, and a recogniser that ends an utterance by itself. */
-const ECHOED_WORDS_MS = 2_500;
-/** Share of an echo's words that a recogniser may misrecognise. */
-const ECHOED_SHARE = 0.6;
 /** Shorter voice without words is a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
 
@@ -76,7 +73,8 @@ export class TurnTaking {
   #yieldSinceMs = Number.NaN;
   /** Time at which the agent fell silent because of the caller's voice. */
   #heldSilentMs = 0;
-  #said = { words: new Set<string>(), endMs: Number.NEGATIVE_INFINITY };
+  readonly #ownWords = new OwnWords();
+  readonly #doubted = new DoubtedAnswer((turn) => this.#setAside(turn, false));
   /** The caller's voice has stopped the agent, and no words of it were reported so far. */
   #stoppedByVoice = false;
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
@@ -131,6 +129,7 @@ export class TurnTaking {
   }
 
   expect(expectation: ExpectedInput): void {
+    this.#doubted.drop();
     this.#turn.expect(expectation);
     this.#interrupt.expect(expectation);
     this.#earlyEnd.expect(expectation);
@@ -225,6 +224,7 @@ export class TurnTaking {
     this.#turn.hurried = this.#interrupt.pending;
     this.#turn.advance(nowMs, heardMs);
     this.#interrupt.tick(nowMs);
+    this.#reportDoubted();
   }
 
   /** Whether the agent may start `utterance`: not while the caller speaks. */
@@ -244,7 +244,7 @@ export class TurnTaking {
   }
 
   finished({ utterance, heardText, endMs }: UtteranceResult): void {
-    if (heardText !== '') this.#said = { words: new Set(wordsOf(heardText)), endMs };
+    this.#ownWords.said(heardText, endMs);
     if (utterance.interruptible || utterance.startMs === undefined) return;
     this.#uninterruptible = { startMs: utterance.startMs, endMs };
   }
@@ -280,7 +280,8 @@ export class TurnTaking {
 
   #judge(turn: SpokenTurn): void {
     const audible = this.#audible();
-    if (turn.unvoiced && (audible !== undefined || this.#echoes(turn.text))) return;
+    if (turn.unvoiced && (audible !== undefined || this.#ownWords.echo(turn.text, this.#nowMs)))
+      return;
     if (this.#muted(turn, audible)) {
       this.#setAside(turn, true);
       return;
@@ -297,11 +298,18 @@ export class TurnTaking {
       this.#interrupt.dismiss();
       if (nearEnd) {
         this.#report(turn);
-      } else {
-        this.#setAside(turn, false);
-        this.#letBegin();
+        return;
       }
+      if (hasAsked(current) && this.#interrupt.isDoubted(turn)) this.#doubted.keep(turn);
+      else this.#setAside(turn, false);
+      this.#letBegin();
     }
+  }
+
+  #reportDoubted(): void {
+    if (this.callerSpeaking || this.#playout.current(this.#nowMs) !== undefined) return;
+    const turn = this.#doubted.take(this.#nowMs);
+    if (turn !== undefined) this.#report(turn, this.#nowMs);
   }
 
   /** The voice had no words. The agent continues, or the dialogue asks again: a caller who has silenced the agent,
@@ -320,10 +328,13 @@ export class TurnTaking {
     this.#onEvent({ type: 'unrecognized' });
   }
 
-  #report({ text, confidence, startMs, endMs, decidedMs, finalMs }: SpokenTurn): void {
-    const lastSpeechAt = this.#startAt + endMs;
-    const decidedAt = this.#startAt + decidedMs;
-    const finalAt = this.#startAt + finalMs;
+  /** `awaitedMs`: since when the caller has waited for the answer. */
+  #report(turn: SpokenTurn, awaitedMs = turn.endMs): void {
+    const { text, confidence, startMs, endMs } = turn;
+    const lastSpeechAt = this.#startAt + awaitedMs;
+    const decidedAt = this.#startAt + turn.decidedMs;
+    const finalAt = this.#startAt + turn.finalMs;
+    this.#doubted.drop();
     const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
     this.#stoppedByVoice = false;
     this.#earlyEnd.withdraw();
@@ -337,14 +348,6 @@ export class TurnTaking {
   /** The caller's sound is no turn: an utterance that waited for it starts at once. */
   #letBegin(): void {
     if (!Number.isNaN(this.#yieldSinceMs)) this.#playout.pump(this.#nowMs);
-  }
-
-  /** Whether the words are the agent's own last words, returned as echo and recognised late. */
-  #echoes(text: string): boolean {
-    if (this.#nowMs - this.#said.endMs > ECHOED_WORDS_MS) return false;
-    const words = wordsOf(text);
-    const same = words.filter((word) => this.#said.words.has(word)).length;
-    return same >= words.length * ECHOED_SHARE;
   }
 
   /** Whether the whole turn was spoken during uninterruptible speech. */
@@ -380,6 +383,7 @@ export class TurnTaking {
       interruptions.inc({ outcome: 'confirmed' });
     }
     this.#stoppedByVoice = cause === 'speech';
+    this.#doubted.drop();
     this.#playout.interrupt(this.#nowMs, { everything: false });
   }
 }

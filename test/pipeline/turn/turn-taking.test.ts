@@ -1,8 +1,10 @@
 // Who may speak: both starting at once, the strategies of contract §5.5, noise, a full disk, a slow socket.
 
 import { describe, expect, it } from 'vitest';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { defaultTuning, type TurnTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
 import { MemoryRecording } from '../../fakes/call/memory-recording.ts';
+import { FakeStt } from '../../fakes/speech-services.ts';
 import { CallRig } from '../call-rig.ts';
 
 const LONG =
@@ -68,6 +70,79 @@ describe('caller and agent together', () => {
     await rig.run(3_000);
     expect(rig.turns).toEqual(['yeah']);
     expect(rig.reports).toMatchObject([{ heardText: 'Would you like that?', interrupted: false }]);
+  });
+});
+
+describe('an answer that a closed grammar doubts, said while the agent goes on after its question', () => {
+  const Asks = `Which number? ${LONG}`;
+
+  /** The caller says `text` once the agent has asked. */
+  async function doubted(text: string, { confidence = 0.4, said = Asks } = {}): Promise<CallRig> {
+    let embedded: FakeStt | undefined;
+    const rig = new CallRig({
+      stt: (clock) => {
+        embedded = new FakeStt(clock);
+        embedded.capabilities = { ...embedded.capabilities, closedOnly: true };
+        return embedded;
+      },
+    });
+    rig.say(said);
+    await rig.run(2_000);
+    if (embedded === undefined) throw new Error('no recogniser');
+    embedded.confidence = confidence;
+    rig.line = 'voice';
+    await rig.run(600);
+    embedded.understand(text, { silently: true });
+    rig.line = 'silence';
+    await rig.run(1_500);
+    return Object.assign(rig, { embedded });
+  }
+
+  it('is asked about when the agent has finished', async () => {
+    const rig = await doubted('four one two');
+    expect(rig.turns).toEqual([]);
+    expect(rig.audio.speaking).toBe(true);
+    await rig.run(8_000);
+    expect(rig.reports).toMatchObject([{ heardText: Asks, interrupted: false }]);
+    expect(rig.turns).toEqual(['four one two']);
+    const [turn] = rig.of('turn');
+    expect(turn?.turn.confidence).toBe(0.4);
+    const end = rig.reports[0]?.endMs ?? 0;
+    // What the caller waits for counts from the agent's end.
+    expect((turn?.turn.lastSpeechAt ?? 0) - end).toBeLessThan(200);
+    expect(rig.of('backchannel')).toEqual([]);
+  });
+
+  it.each([
+    ['of one word, as hums are taken for', 'four', {}],
+    ['that are an acknowledgement', 'uh huh', {}],
+    ['before any question', 'four one two', { said: LONG }],
+    ['that are no better than a guess', 'four one two', { confidence: 0.2 }],
+  ])('is none in words %s', async (_which, text, how) => {
+    const rig = await doubted(text, how);
+    await rig.run(8_000);
+    expect(rig.turns).toEqual([]);
+    expect(rig.of('backchannel').map((event) => event.text)).toEqual([text]);
+  });
+
+  it('gives way to a key, to newer words and to a new question', async () => {
+    const keyed = await doubted('four one two');
+    keyed.audio.digit('7');
+    await keyed.run(8_000);
+    expect(keyed.turns).toEqual(['7']);
+    expect(keyed.of('backchannel').map((event) => event.text)).toEqual(['four one two']);
+    const again = await doubted('four one two');
+    again.embedded.confidence = 0.9;
+    again.line = 'voice';
+    await again.run(600);
+    again.embedded.understand('four one three', { silently: true });
+    again.line = 'silence';
+    await again.run(8_000);
+    expect(again.turns).toEqual(['four one three']);
+    const asked = await doubted('four one two');
+    asked.audio.expect({ ...OPEN_SPEECH, closed: true, slots: ['yes_no'] });
+    await asked.run(8_000);
+    expect(asked.turns).toEqual([]);
   });
 });
 

@@ -1,0 +1,32 @@
+// An answer that the recogniser doubts, said to a question of the agent, who goes on speaking: hums sound alike. The
+// caller is asked about it when the agent has finished, unless something newer has come.
+
+import type { SpokenTurn } from './turn-detector.ts';
+
+export class DoubtedAnswer {
+  readonly #onDropped: (turn: SpokenTurn) => void;
+  #turn: SpokenTurn | undefined;
+
+  /** `onDropped`: of an answer about which nobody is asked. */
+  constructor(onDropped: (turn: SpokenTurn) => void) {
+    this.#onDropped = onDropped;
+  }
+
+  keep(turn: SpokenTurn): void {
+    this.drop();
+    this.#turn = turn;
+  }
+
+  drop(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (turn !== undefined) this.#onDropped(turn);
+  }
+
+  /** The answer, decided now. */
+  take(nowMs: number): SpokenTurn | undefined {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    return turn && { ...turn, decidedMs: nowMs, finalMs: nowMs };
+  }
+}
