@@ -8,11 +8,11 @@ import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { FLITE_VOICES } from '../../../src/speech/tts/flite/flite.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
-import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
+import { ENGLISH_LINES, fillLine } from '../../../src/workflow/engine/default-lines.ts';
 import { openJudge, promptsOf } from '../../bench/recognition/judged-words.ts';
 import { FakeTts } from '../../fakes/speech-services.ts';
 import { render } from '../../pipeline/real-call.ts';
-import { print, share } from '../../speech/stt/pocketsphinx/synthetic-speech.ts';
+import { print, share, spokenBySpeakers } from '../../speech/stt/pocketsphinx/synthetic-speech.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import { withCallHarness } from '../call-harness.ts';
 import {
@@ -43,6 +43,20 @@ const menu = definition(
 const chat = definition(
   [start('talk', { greeting: 'Hello, how can I help?', allow_interrupt: true }), end('bye')],
   [edge('talk', 'bye', { label: 'Finish', phrases: ['opening hours'] })],
+);
+
+const PAYMENT =
+  'Would you like to pay by card? You can also pay in cash when you come to us, or later by a bank transfer in the next month.';
+const payment = definition(
+  [
+    start('ask', {
+      say: PAYMENT,
+      allow_interrupt: true,
+      slots: [{ name: 'card', type: 'yes_no' }],
+    }),
+    end('bye', { say: 'Thank you. Goodbye.' }),
+  ],
+  [edge('ask', 'bye', { label: 'Done', always: true })],
 );
 
 /** From a synthesized sentence to the far end: turns of the media clock, and audio that is sent ahead. */
@@ -115,6 +129,21 @@ describe.skipIf(missing !== undefined)(
         },
         60_000,
       );
+    });
+
+    // Such an answer was set aside: nobody asked about it, and the caller waited for the agent's next question.
+    it('asks after its words about a doubted answer that was given while it went on speaking', async () => {
+      const { stream, run } = await ring(payment);
+      await calls.passUntil(() => lastSoundMs(stream) > 0);
+      await calls.pass(3_000);
+      const sounds = await spokenBySpeakers(['no thank you']);
+      // Recognised, and doubted.
+      const { pcm } =
+        sounds.find(({ speaker }) => speaker === 'kal, slower') ?? expect.unreachable();
+      await calls.says(stream, pcm);
+      const asked = fillLine(ENGLISH_LINES.confirm, { value: 'no' });
+      expect(await said(run)).toEqual([PAYMENT, asked]);
+      expect(await calls.harness.bodies(run, 'interruption')).toEqual([]);
     });
 
     // Spanish became "not really", and was believed.

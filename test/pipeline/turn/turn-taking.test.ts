@@ -77,7 +77,7 @@ describe('an answer that a closed grammar doubts, said while the agent goes on a
   const Asks = `Which number? ${LONG}`;
 
   /** The caller says `text` once the agent has asked. */
-  async function doubted(text: string, { confidence = 0.4, said = Asks } = {}): Promise<CallRig> {
+  async function doubted(text: string, { confidence = 0.4, said = Asks } = {}) {
     let embedded: FakeStt | undefined;
     const rig = new CallRig({
       stt: (clock) => {
