@@ -10,7 +10,7 @@ import { clientName } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { organizationShare, type WorkShare } from '../../std/work-share.ts';
 import { clientGone } from './client-gone.ts';
-import { FairQueue, type QueueLimits, type RestOf, tooMany } from './fair-queue.ts';
+import { FairQueue, type QueueLimits, tooMany } from './fair-queue.ts';
 import { HeavyRests } from './heavy-rests.ts';
 import type { Admission } from './route-admissions.ts';
 import { ShareNames } from './share-names.ts';
@@ -60,17 +60,16 @@ export class RequestAdmission {
 
   constructor(clock: Clock, { limits = {}, isLoopBusy = () => false }: AdmissionOptions = {}) {
     const rests = new HeavyRests(clock, isLoopBusy);
-    const queue = (name: QueueName, restOf?: RestOf) =>
-      new FairQueue(clock, limits[name] ?? QUEUES[name], restOf);
-    const restOf: RestOf = (name, workMs) => rests.restMs(name, workMs);
+    const queue = (name: QueueName, restsOf?: HeavyRests) =>
+      new FairQueue(clock, limits[name] ?? QUEUES[name], restsOf);
     this.#clock = clock;
     this.#rests = rests;
     this.#queues = {
       ordinary: queue('ordinary'),
-      heavy: queue('heavy', restOf),
+      heavy: queue('heavy', rests),
       file: queue('file'),
       outside: queue('outside'),
-      outsideLarge: queue('outsideLarge', restOf),
+      outsideLarge: queue('outsideLarge', rests),
     };
   }
 

@@ -15,8 +15,12 @@ export interface QueueLimits {
   waitMsMax: number;
 }
 
-/** How long a name rests after a piece of `workMs`. */
-export type RestOf = (name: string, workMs: number) => number;
+/** Of names that rest between pieces of work. */
+export interface Rests {
+  isResting(name: string): boolean;
+  noteWork(name: string, workMs: number): void;
+  onOver(serve: () => void): void;
+}
 
 interface Waiting {
   name: string;
@@ -26,8 +30,6 @@ interface Waiting {
 
 /** What a refused client waits before it comes again. */
 const RETRY_AFTER_S = 2;
-/** Names at rest; beyond it the one that began first is forgiven. Each has ended a piece within its rest. */
-const RESTING_MAX = 1_000;
 /** A place is taken back for others then: handlers have deadlines, and a fault in one must not lock a name out. */
 const PLACE_MS_MAX = 150_000;
 
@@ -39,14 +41,15 @@ export class FairQueue {
   readonly #lines = new Map<string, Waiting[]>();
   /** The oldest first. */
   readonly #begun = new Set<{ sinceMs: number; end: () => void }>();
-  readonly #restOf: RestOf;
-  readonly #resting = new Map<string, { untilMs: number; timer: Timer }>();
+  readonly #rests: Rests | undefined;
   #waiting = 0;
 
-  constructor(clock: Clock, limits: QueueLimits, restOf: RestOf = () => 0) {
+  /** Default: nobody rests. */
+  constructor(clock: Clock, limits: QueueLimits, rests?: Rests) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#restOf = restOf;
+    this.#rests = rests;
+    rests?.onOver(() => this.#serve());
   }
 
   get size(): number {
@@ -75,7 +78,7 @@ export class FairQueue {
 
   #mayBegin(name: string): boolean {
     const { max, ofNameMax } = this.#limits;
-    return this.size < max && this.#of(name) < ofNameMax && !this.#resting.has(name);
+    return this.size < max && this.#of(name) < ofNameMax && !this.#isResting(name);
   }
 
   #of(name: string): number {
@@ -88,7 +91,7 @@ export class FairQueue {
       sinceMs: this.#clock.monotonicMs(),
       end: (): void => {
         if (!this.#begun.delete(piece)) return;
-        this.#rest(name, this.#clock.monotonicMs() - piece.sinceMs);
+        this.#rests?.noteWork(name, this.#clock.monotonicMs() - piece.sinceMs);
         this.#end(name);
       },
     };
@@ -103,24 +106,8 @@ export class FairQueue {
     this.#serve();
   }
 
-  #rest(name: string, workMs: number): void {
-    const restMs = this.#restOf(name, workMs);
-    if (restMs <= 0) return;
-    const now = this.#clock.monotonicMs();
-    const untilMs = Math.max(this.#resting.get(name)?.untilMs ?? 0, now + restMs);
-    this.#endRest(name);
-    const timer = this.#clock.after(untilMs - now, () => {
-      this.#endRest(name);
-      this.#serve();
-    });
-    this.#resting.set(name, { untilMs, timer });
-    const [oldest] = this.#resting.keys();
-    if (this.#resting.size > RESTING_MAX && oldest !== undefined) this.#endRest(oldest);
-  }
-
-  #endRest(name: string): void {
-    this.#resting.get(name)?.timer.cancel();
-    this.#resting.delete(name);
+  #isResting(name: string): boolean {
+    return this.#rests?.isResting(name) === true;
   }
 
   #takeBack(): void {
@@ -190,7 +177,7 @@ export class FairQueue {
   #nextName(): string | undefined {
     let next: string | undefined;
     for (const name of this.#lines.keys()) {
-      if (this.#of(name) >= this.#limits.ofNameMax || this.#resting.has(name)) continue;
+      if (this.#of(name) >= this.#limits.ofNameMax || this.#isResting(name)) continue;
       if (next === undefined || this.#of(name) < this.#of(next)) next = name;
     }
     return next;

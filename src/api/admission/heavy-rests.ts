@@ -2,7 +2,7 @@
 // it, a name has a quarter of it for such work, however much it has waiting. A machine that is idle, or one organization
 // alone, rests never. Which work is heavy, the table of admissions says.
 
-import type { Clock } from '../../std/clock.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
 
 /** Of the time that a piece has taken; the piece took longer than its work where it waited for the processor. */
 const RESTS_OF_WORK = 3;
@@ -10,6 +10,8 @@ const RESTS_OF_WORK = 3;
 const REST_MS_MAX = 2_000;
 /** A dashboard asks every few seconds, calls come more often: who was there so recently comes again. */
 const ACTIVE_MS = 2_000;
+/** Names at rest; beyond it the one that began first is forgiven. Each has ended a piece within its rest. */
+const RESTING_MAX = 1_000;
 /** Two would do: whether another name than the one that asks was there. Those between leave sooner. */
 const ACTIVE_MAX = 16;
 
@@ -18,6 +20,8 @@ export class HeavyRests {
   readonly #isLoopBusy: () => boolean;
   /** By name when it was there last, the latest at the end. */
   readonly #active = new Map<string, number>();
+  readonly #resting = new Map<string, { untilMs: number; timer: Timer }>();
+  readonly #onOver: (() => void)[] = [];
 
   constructor(clock: Clock, isLoopBusy: () => boolean) {
     this.#clock = clock;
@@ -32,10 +36,35 @@ export class HeavyRests {
     if (this.#active.size > ACTIVE_MAX && oldest !== undefined) this.#active.delete(oldest);
   }
 
-  /** After work of `workMs`. */
-  restMs(name: string, workMs: number): number {
-    if (!this.#hasOthers(name) || !this.#isLoopBusy()) return 0;
-    return Math.min(workMs * RESTS_OF_WORK, REST_MS_MAX);
+  /** In every queue of heavy work. */
+  isResting(name: string): boolean {
+    return this.#resting.has(name);
+  }
+
+  /** `serve` is called at the end of a rest. */
+  onOver(serve: () => void): void {
+    this.#onOver.push(serve);
+  }
+
+  /** A piece has ended after `workMs`. */
+  noteWork(name: string, workMs: number): void {
+    if (workMs <= 0 || !this.#hasOthers(name) || !this.#isLoopBusy()) return;
+    const now = this.#clock.monotonicMs();
+    const restMs = Math.min(workMs * RESTS_OF_WORK, REST_MS_MAX);
+    const untilMs = Math.max(this.#resting.get(name)?.untilMs ?? 0, now + restMs);
+    this.#endRest(name);
+    const timer = this.#clock.after(untilMs - now, () => {
+      this.#endRest(name);
+      for (const serve of this.#onOver) serve();
+    });
+    this.#resting.set(name, { untilMs, timer });
+    const [oldest] = this.#resting.keys();
+    if (this.#resting.size > RESTING_MAX && oldest !== undefined) this.#endRest(oldest);
+  }
+
+  #endRest(name: string): void {
+    this.#resting.get(name)?.timer.cancel();
+    this.#resting.delete(name);
   }
 
   #hasOthers(name: string): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FairQueue } from '../../../src/api/admission/fair-queue.ts';
+import { HeavyRests } from '../../../src/api/admission/heavy-rests.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
@@ -118,7 +119,10 @@ describe('a fair queue', () => {
 
   it('keeps a name that rests waiting, however free it is, while others are served', async () => {
     const clock = new FakeClock();
-    const queue = new FairQueue(clock, limits, (name, workMs) => (name === 'a' ? workMs * 3 : 0));
+    const rests = new HeavyRests(clock, () => true);
+    rests.note('a');
+    rests.note('b');
+    const queue = new FairQueue(clock, limits, rests);
     const { signal } = new AbortController();
     const end = await queue.enter('a', signal);
     await clock.advance(100);
