@@ -14,6 +14,8 @@ export interface Grammar {
   form: GrammarForm;
   /** The rival phrases in it, those of other steps included. */
   rivals: readonly string[];
+  /** Those that are no words of the values: "oh" is a digit. */
+  strangers: readonly string[];
 }
 
 export type GrammarForm = 'phrases' | 'values' | 'loop';
@@ -61,13 +63,13 @@ export function buildGrammar(expectation: ExpectedInput, options: GrammarOptions
   const others = rivals.filter((phrase) => !expected.has(phrase));
   const own = [...slots.map((slot) => `<${slot}>`), ...phrases];
   const said = others.length === 0 ? own : [...weighted(own, 1), ...weighted(others, RIVAL_WEIGHT)];
-  const rules = [
-    ...rulesFor(slots).map((name) => rule(name, RULES[name] ?? '')),
-    `public ${rule('utterance', said.join(' | '))}`,
-  ];
+  const valueRules = rulesFor(slots).map((name) => rule(name, RULES[name] ?? ''));
+  const valueWords = new Set(wordsOf(valueRules));
+  const strangers = others.filter((each) => each.split(' ').some((word) => !valueWords.has(word)));
+  const rules = [...valueRules, `public ${rule('utterance', said.join(' | '))}`];
   const text = `#JSGF V1.0;\ngrammar expected;\n${rules.join('\n')}\n`;
   const form = formOf(expectation.slots);
-  return { grammar: { text, words: wordsOf(rules), form, rivals: others }, warnings };
+  return { grammar: { text, words: wordsOf(rules), form, rivals: others, strangers }, warnings };
 }
 
 function weighted(expansions: readonly string[], weight: number): string[] {
@@ -220,6 +222,7 @@ export const RULES: Record<string, string> = {
     '[on] [the] <day_ordinal> of <month> [<year>] | [on] <month> [the] <day_ordinal> [<year>] | [on] <month> <day_cardinal> [<year>] | [on] the <day_ordinal> | <relative_day> | [on] <weekday>',
   slot_time:
     "[at] <hour> [<minute>] [<half_of_day>] | [at] <hour> o'clock [<half_of_day>] | [at] (half | quarter) past <hour> | [at] quarter to <hour> | [at] noon | [at] midnight",
+  // Relative days are recognised, and asked about: without them "today" is taken for a Tuesday.
   slot_weekday: '<weekday> | <relative_day>',
   slot_money: '<dollars> [[and] <cents>] | <cents>',
   slot_spelling: '<letter_group>+',

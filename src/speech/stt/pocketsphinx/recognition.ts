@@ -52,6 +52,8 @@ const UNMATCHED_FRAMES_MIN = { between: 15, around: 25 };
 /** How far the loudest tenth of an utterance is above its quietest at least, for values to be believed: in white noise 10 dB below
  *  the speech they are other values as often as not. */
 const ABOVE_NOISE_DB_MIN = 17;
+/** One zero whose end is drawn out, or two. */
+const LONG_ZERO = /\bzero oh$/;
 /** Shorter sounds are clicks. */
 const SAMPLES_MIN = 1_200;
 /** The level for which the recogniser's own speech detection is made. */
@@ -103,6 +105,7 @@ function confidenceMax({ samples, text, segments }: Recognized, grammar: Grammar
   if (isMixed(text, grammar)) return CONFIDENCE_MIXED;
   if (grammar.rivals.includes(text)) return 1;
   const isDoubted =
+    LONG_ZERO.test(text) ||
     hasUnmatchedSpeech(samples, segments) ||
     (grammar.form !== 'phrases' && aboveNoiseDb(samples) < ABOVE_NOISE_DB_MIN);
   return isDoubted ? CONFIDENCE_DOUBTED : 1;
@@ -162,9 +165,9 @@ function misfitOf(segments: readonly SphinxSegment[]): number {
 }
 
 /** A value such as "yes please" ends with a rival of its own right, one of a loop does not. */
-function isMixed(text: string, { form, rivals }: Grammar): boolean {
+function isMixed(text: string, { form, rivals, strangers }: Grammar): boolean {
   if (form !== 'loop') return false;
-  return !rivals.includes(text) && rivals.some((rival) => text.endsWith(` ${rival}`));
+  return !rivals.includes(text) && strangers.some((rival) => text.endsWith(` ${rival}`));
 }
 
 /** Resampled to 16 kHz, for which the acoustic model is made, and to one level. */
