@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
       ['yes_no', 'no thank you'],
       ['digit', 'seven'],
       ['digits', 'four two seven nine'],
-      ['digits', 'four two seven oh'],
+      ['digits', 'oh one oh'],
       ['digits', 'three oh'],
       ['number', 'one hundred and five'],
       ['date', 'the twenty second of june'],
