@@ -16,8 +16,10 @@ import type { Random } from '../std/random.ts';
 import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
+import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
 import { isWithinCallingWindow, nextCallingWindow } from './calling-window.ts';
 import { sourceKeyOf } from './contact-file.ts';
+import { DialLead } from './dial-lead.ts';
 import { ProviderFaults } from './provider-faults.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 
@@ -26,7 +28,7 @@ const LOOK_MS = 500;
 const IDLE_LOOK_MS = 3_000;
 /** Calls end all the time; rounds are at least this far apart. */
 const WOKEN_LOOK_MS = 50;
-/** Claims reach this far into the future: a killed process holds no more than that. */
+/** Claims reach this far into the future, and as far again if rounds are slow: a killed process holds no more than that. */
 const HORIZON_MS = 1_000;
 const CLAIMS_MAX = 200;
 /** A claim that was not started by then has lost its process. */
@@ -66,6 +68,9 @@ export class Dispatcher {
   /** Attempts whose request may have been sent, until their result is stored. */
   readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
   readonly #faults: ProviderFaults;
+  readonly #lead = new DialLead();
+  /** How long the last round took. */
+  #roundMs = 0;
   readonly #campaigns = new SharedReads<Campaign | undefined>();
   /** Configurations in a pause: until when, and the length of the next pause. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
@@ -113,6 +118,18 @@ export class Dispatcher {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    await this.#round(signal);
+    this.#roundMs = clock.monotonicMs() - startedMs;
+  }
+
+  /** The next round's claims are made after the interval and its own time: without that, turns would be lost. */
+  get #horizonMs(): number {
+    return HORIZON_MS + Math.min(HORIZON_MS, this.#roundMs);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
     const { store, log } = this.#deps;
     const { contacts } = store;
     this.#syncing ??= this.#syncAll(signal);
@@ -124,7 +141,7 @@ export class Dispatcher {
     for (const campaignId of await contacts.completeDone()) {
       log.info({ campaignId }, 'campaign completed');
     }
-    const running = await contacts.running(HORIZON_MS);
+    const running = await contacts.running(this.#horizonMs);
     this.#isAnyRunning = running.length > 0;
     const ids = new Set(running.map(({ campaign }) => campaign.id));
     this.#settler.watchOnly(ids);
@@ -266,15 +283,17 @@ export class Dispatcher {
       openMax: campaign.maxConcurrency ?? limit,
       ratePerSecond: campaign.ratePerSecond,
       configuration: { id: configuration.id, callsPerSecond: callsPerSecondOf(line) },
-      horizonMs: HORIZON_MS,
+      horizonMs: this.#horizonMs,
       leaseMs: LEASE_MS,
     });
   }
 
   #dialInTurn(line: CampaignRoute, claim: ClaimedAttempt): void {
     const { clock, log } = this.#deps;
-    const work = new Promise<void>((resolve) => clock.after(claim.waitMs, resolve))
-      .then(() => this.#dial(line, claim))
+    const turnMs = clock.monotonicMs() + claim.waitMs;
+    const beginMs = Math.max(0, claim.waitMs - this.#lead.ms);
+    const work = new Promise<void>((resolve) => clock.after(beginMs, resolve))
+      .then(() => this.#dial(line, claim, turnMs))
       .catch((error: unknown) => {
         // The claim lapses, or recovery closes its run.
         log.error({ err: error, attemptId: claim.attemptId }, 'attempt not made');
@@ -287,13 +306,17 @@ export class Dispatcher {
     this.#mine.add(claim.attemptId);
   }
 
-  async #dial(line: CampaignRoute, claim: ClaimedAttempt): Promise<void> {
-    const { store, calls } = this.#deps;
+  /** Begins the attempt, and places its call at `turnMs`, in monotonic ms. */
+  async #dial(line: CampaignRoute, claim: ClaimedAttempt, turnMs: number): Promise<void> {
+    const { store, calls, clock } = this.#deps;
     const { attemptId } = claim;
+    const startedMs = clock.monotonicMs();
     const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
     if (run === undefined) return store.contacts.releaseAttempt(attemptId, 0);
+    const begunMs = clock.monotonicMs();
+    this.#lead.took(begunMs - startedMs);
     this.#sent.set(attemptId, 'in-doubt');
-    const placed = await calls.place(line, claim, run);
+    const placed = await calls.place(line, claim, { run, waitMs: Math.max(0, turnMs - begunMs) });
     campaignDials.inc({ result: placed });
     if (placed === 'placed' || placed === 'in-doubt') await this.#noteCall(attemptId, placed);
     else this.#sent.delete(attemptId);
@@ -351,33 +374,5 @@ export class Dispatcher {
     const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
     const untilMs = clock.monotonicMs() + ms;
     this.#pauses.set(configurationId, { untilMs, nextMs: Math.min(PAUSE_MS.most, ms * 2) });
-  }
-}
-
-interface CallCapacity {
-  /** Concurrent calls of the organization. */
-  limit: number;
-  /** A claim subtracts its calls. */
-  free: number;
-}
-
-/** How many calls organizations may still start during one round: read from the store once for each, less the claims.
- *  Other processes claim meanwhile; the limit itself is enforced when a call starts. */
-class CallCapacityOfTick {
-  readonly #store: Pick<Store, 'accounts' | 'contacts'>;
-  readonly #byOrganization = new Map<string, CallCapacity>();
-
-  constructor(store: Pick<Store, 'accounts' | 'contacts'>) {
-    this.#store = store;
-  }
-
-  async of(organizationId: string): Promise<CallCapacity> {
-    const known = this.#byOrganization.get(organizationId);
-    if (known !== undefined) return known;
-    const { accounts, contacts } = this.#store;
-    const limit = await accounts.concurrentCallLimit(organizationId);
-    const calls = { limit, free: await contacts.freeSlots(organizationId, limit) };
-    this.#byOrganization.set(organizationId, calls);
-    return calls;
   }
 }

@@ -1,7 +1,7 @@
 // A campaign's calls for the dispatcher in the API process: it plans them there, and a call worker dials and holds
 // them. A dial is sent to one worker once; if its reply is lost, the provider is asked.
 
-import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
+import type { BegunAttempt, CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
 import {
   type CampaignPlanDeps,
   CampaignPlans,
@@ -33,7 +33,11 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
     return this.#workers.takesCalls;
   }
 
-  async place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
+  async place(
+    line: CampaignRoute,
+    claim: ClaimedAttempt,
+    { run, waitMs }: BegunAttempt,
+  ): Promise<Placed> {
     const isPbx = this.#pbx.has(line.provider.name);
     const worker = isPbx ? this.#workers.pbxWorker() : this.#workers.leastLoaded();
     if (worker === undefined) return 'put-off';
@@ -47,6 +51,7 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
         to: claim.phoneNumber,
         campaignId: line.campaign.id,
         ratePerSecond: line.campaign.ratePerSecond,
+        waitMs,
       });
     } catch (error) {
       const code = codeOf(error) ?? '';

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { CallService } from '../call/call-service.ts';
 import type { ClaimedDial, Placed } from '../call/outbound/campaign-calls.ts';
 import type { Fate } from '../call/outbound/campaign-plans.ts';
+import { LEAD_MS_MAX } from '../call/outbound/dial-pace.ts';
 import { callStatus, providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
@@ -61,6 +62,7 @@ const claimedDial = z.object({
   to: z.string(),
   campaignId: z.string(),
   ratePerSecond: z.number().positive(),
+  waitMs: z.number().min(0).max(LEAD_MS_MAX),
 });
 const runWanted = z.object({ runId: z.string() });
 const examination = z.object({

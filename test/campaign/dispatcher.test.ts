@@ -1,7 +1,7 @@
 // The dispatcher on the embedded store, with a provider that answers as each test says. Looks are made in
 // real time, twice a second.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Placed } from '../../src/call/outbound/campaign-calls.ts';
 import type { CampaignRoute, Fate } from '../../src/call/outbound/campaign-plans.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
@@ -18,8 +18,8 @@ import { withStore } from '../store/engines.ts';
 const test = withStore();
 let queue: Queue;
 let dispatcher: Dispatcher;
-/** Who was rung, in order. */
-let rung: { claim: ClaimedAttempt; run: Run }[];
+/** Who was rung, in order, and how long before their turn. */
+let rung: { claim: ClaimedAttempt; run: Run; waitMs: number }[];
 let answer: (claim: ClaimedAttempt, run: Run) => Promise<Placed>;
 let fate: () => Promise<Fate>;
 let lineFault: GatewayError | undefined;
@@ -55,8 +55,8 @@ const deps = (interruptedExtra = 0): DispatcherDeps => ({
       gatheredContext: {},
       logs: {},
     }),
-    place: async (_line, claim, run) => {
-      rung.push({ claim, run });
+    place: async (_line, claim, { run, waitMs }) => {
+      rung.push({ claim, run, waitMs });
       return answer(claim, run);
     },
     outcomeAfterCrash: () => fate(),
@@ -167,6 +167,27 @@ describe('a campaign', () => {
       return (await campaign())?.state === 'completed';
     });
     expect(rung).toHaveLength(3);
+  });
+
+  it('begins attempts ahead of their turn where the store is slow', async () => {
+    await test.sql('update campaigns set rate_per_second = 5');
+    const begin = contacts().begin.bind(contacts());
+    const slow = vi.spyOn(contacts(), 'begin').mockImplementation(async (...asked) => {
+      test.clock.advance(50);
+      return begin(...asked);
+    });
+    onTestFinished(() => slow.mockRestore());
+    answer = ends('user_hangup');
+    await dispatcher.start();
+    await until(async () => {
+      test.clock.advance(10);
+      return (await campaign())?.state === 'completed';
+    });
+    expect(rung).toHaveLength(3);
+    const [first, ...others] = rung.map(({ waitMs }) => waitMs);
+    expect(first).toBe(0);
+    expect(Math.max(...others)).toBeGreaterThan(0);
+    expect(Math.max(...others)).toBeLessThanOrEqual(500);
   });
 
   it('postpones contacts that the provider has no capacity for, without an attempt', async () => {

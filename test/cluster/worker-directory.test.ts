@@ -177,9 +177,8 @@ describe('the call workers', () => {
     const test = { ...byClient, workflowId: '5', runId: null, phoneNumber: null };
     expect(await two?.startTest(test)).toEqual({ runId: '2', runName: '5' });
     const dial = { attemptId: '1', runId: '2', organizationId: '3', configurationId: '4' };
-    expect(
-      await two?.place({ ...dial, from: null, to: '+1', campaignId: '5', ratePerSecond: 5 }),
-    ).toBe('placed');
+    const pace = { campaignId: '5', ratePerSecond: 5, waitMs: 500 };
+    expect(await two?.place({ ...dial, ...pace, from: null, to: '+1' })).toBe('placed');
     expect(await two?.outcomeAfterCrash('9')).toBe('there');
     const of = { organizationId: '3', configurationId: '4' };
     const publicUrl = 'https://gw.example.com';

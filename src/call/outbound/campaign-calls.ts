@@ -37,6 +37,15 @@ export interface ClaimedDial {
   campaignId: string;
   /** The campaign's limit. */
   ratePerSecond: number;
+  /** From the request to the dial's turn: 0 to 500. */
+  waitMs: number;
+}
+
+/** An attempt that has begun. */
+export interface BegunAttempt {
+  run: Run;
+  /** From now to the dial's turn: 0 to 500. */
+  waitMs: number;
 }
 
 /** The dispatcher's interface. */
@@ -69,8 +78,14 @@ export class CampaignCalls extends CampaignPlans {
   }
 
   /** Never rejects because of the provider. */
-  place(line: CampaignRoute, claim: ClaimedAttempt, run: Run): Promise<Placed> {
+  async place(
+    line: CampaignRoute,
+    claim: ClaimedAttempt,
+    { run, waitMs }: BegunAttempt,
+  ): Promise<Placed> {
     const { configuration, provider } = line;
+    const { clock } = this.#deps.plans;
+    if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
     const route = { configuration, provider, from: callerOf(line, claim) };
     return this.#place({ run, route, to: claim.phoneNumber });
   }
@@ -80,13 +95,18 @@ export class CampaignCalls extends CampaignPlans {
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
     const { store, plans, pace } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
+    const turnMs = plans.clock.monotonicMs() + dial.waitMs;
     if (!this.takesCalls) return 'put-off';
     const route = await plans.routes.chosen(dial);
     const callsPerSecond = route === undefined ? null : callsPerSecondOf(route);
     const account = { id: dial.configurationId, callsPerSecond };
-    if (!(await pace.turn({ campaignId, ratePerSecond, account }))) return 'put-off';
+    const waitMs = Math.max(0, turnMs - plans.clock.monotonicMs());
+    const [isInTurn, run] = await Promise.all([
+      pace.turn({ campaignId, ratePerSecond, account, waitMs }),
+      this.#adopt(runId),
+    ]);
+    if (!isInTurn) return 'put-off';
     // It may have been hung up meanwhile.
-    const run = (await store.runs.adopt(runId)) ?? (await store.runs.find(runId));
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
     const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
@@ -95,6 +115,12 @@ export class CampaignCalls extends CampaignPlans {
       });
     }
     return placed;
+  }
+
+  /** The run, this process's own if its call has not ended. */
+  async #adopt(runId: string): Promise<Run | undefined> {
+    const { runs } = this.#deps.store;
+    return (await runs.adopt(runId)) ?? (await runs.find(runId));
   }
 
   /** Never rejects for what the provider does. */

@@ -5,6 +5,8 @@
 
 import type { Clock } from '../../std/clock.ts';
 
+/** How long before its turn a dial may be announced. */
+export const LEAD_MS_MAX = 500;
 /** A dial that would wait longer is put off. */
 const WAIT_MS_MAX = 2_000;
 /** What a campaign may make up for: a longer stall costs it turns. So no second has more than twice its rate. */
@@ -19,6 +21,8 @@ export interface Paced {
   ratePerSecond: number;
   /** Of the configuration; `callsPerSecond` null: any number. */
   account: { id: string; callsPerSecond: number | null };
+  /** 0 to 500; before it is over, the dial has no turn. Default: 0. */
+  waitMs?: number;
 }
 
 interface Pace {
@@ -37,16 +41,17 @@ export class DialPace {
     this.#clock = clock;
   }
 
-  /** Waits for the turn of the dial. False, at once, if that takes longer than 2 s. */
-  async turn({ campaignId, ratePerSecond, account }: Paced): Promise<boolean> {
+  /** Waits for the turn of the dial. False, at once, if that is more than 2 s after `waitMs`. */
+  async turn({ campaignId, ratePerSecond, account, waitMs = 0 }: Paced): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs();
+    const earliestMs = nowMs + waitMs;
     const ofCampaign = `campaign ${campaignId}`;
     const ofAccount = `account ${account.id}`;
-    const pace = this.#paces.get(ofCampaign) ?? { nextMs: nowMs, dueMs: nowMs };
-    const dueMs = Math.max(pace.dueMs, nowMs - BEHIND_MS_MAX);
-    const freeMs = this.#paces.get(ofAccount)?.nextMs ?? nowMs;
-    const turnMs = Math.max(nowMs, dueMs, pace.nextMs, freeMs);
-    if (turnMs - nowMs > WAIT_MS_MAX) return false;
+    const pace = this.#paces.get(ofCampaign) ?? { nextMs: earliestMs, dueMs: earliestMs };
+    const dueMs = Math.max(pace.dueMs, earliestMs - BEHIND_MS_MAX);
+    const freeMs = this.#paces.get(ofAccount)?.nextMs ?? earliestMs;
+    const turnMs = Math.max(earliestMs, dueMs, pace.nextMs, freeMs);
+    if (turnMs - earliestMs > WAIT_MS_MAX) return false;
     const gapMs = 1_000 / ratePerSecond;
     this.#keep(ofCampaign, { nextMs: turnMs + gapMs / CATCH_UP, dueMs: dueMs + gapMs });
     if (account.callsPerSecond !== null) {

@@ -118,7 +118,7 @@ describe('a campaign over such a configuration', () => {
   it('has its calls placed without a caller id', async () => {
     const { calls, line, claim, run } = await claimed();
     expect(line.callers).toEqual([]);
-    expect(await calls.place(line, claim, run)).toBe('placed');
+    expect(await calls.place(line, claim, { run, waitMs: 0 })).toBe('placed');
     expect(dials).toMatchObject([{ from: null, to: claim.phoneNumber.replace('+', '00') }]);
     expect(run.initialContext).toMatchObject({ caller_number: null });
   });

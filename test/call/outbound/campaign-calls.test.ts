@@ -69,7 +69,7 @@ async function place(answer: Answer, listed: Answer = list([])) {
     return asked.path.includes('/Calls.json?') ? listed : twilioAnswers(asked);
   };
   const { claim, run } = await begun();
-  const placed = await calls().place(line, claim, run);
+  const placed = await calls().place(line, claim, { run, waitMs: 0 });
   return { placed, claim, run: await held.harness.run(run.id) };
 }
 
@@ -128,7 +128,7 @@ describe('a call of a campaign', () => {
     const over = deferred();
     held.harness.rest.answer = { status: 500, body: {}, until: over.promise };
     const { claim, run } = await begun();
-    const placing = calls().place(line, claim, run);
+    const placing = calls().place(line, claim, { run, waitMs: 0 });
     await held.harness.status(run.id, 'CallStatus=busy&SequenceNumber=1');
     await held.harness.completed(run);
     const before = await held.harness.events(run);
@@ -165,7 +165,7 @@ describe('a call of a campaign', () => {
     const credentials = { ...line.configuration.credentials, api_base_url: closed };
     line = { ...line, configuration: { ...line.configuration, credentials } };
     const { claim, run } = await begun();
-    expect(await calls().place(line, claim, run)).toBe('fault');
+    expect(await calls().place(line, claim, { run, waitMs: 0 })).toBe('fault');
     await store().contacts.releaseAttempt(claim.attemptId, 0);
     expect(await store().runs.find(run.id)).toBeUndefined();
   });

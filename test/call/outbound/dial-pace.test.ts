@@ -6,6 +6,7 @@ interface Asked {
   ratePerSecond?: number;
   /** Of the account. */
   callsPerSecond?: number | null;
+  waitMs?: number;
 }
 
 function paced() {
@@ -15,10 +16,10 @@ function paced() {
   const startMs = clock.monotonicMs();
   const dial = async (
     campaignId: string,
-    { ratePerSecond = 5, callsPerSecond = null }: Asked = {},
+    { ratePerSecond = 5, callsPerSecond = null, waitMs = 0 }: Asked = {},
   ): Promise<boolean> => {
     const account = { id: '1', callsPerSecond };
-    const may = await pace.turn({ campaignId, ratePerSecond, account });
+    const may = await pace.turn({ campaignId, ratePerSecond, account, waitMs });
     if (may) {
       const atMs = Math.round(clock.monotonicMs() - startMs);
       dialledAt[campaignId] = [...(dialledAt[campaignId] ?? []), atMs];
@@ -44,6 +45,19 @@ it('delays no dial that comes in its time', async () => {
     await clock.advanceAsync(250);
   }
   expect(dialledAt).toEqual({ a: [0, 250, 500] });
+});
+
+it('begins a dial that is announced at its turn, and keeps the pace from there', async () => {
+  const { clock, dial, dialledAt } = paced();
+  void dial('a', { waitMs: 500 });
+  void dial('a', { waitMs: 500 });
+  await settle();
+  await clock.advanceAsync(300);
+  // Announced later than its place in the pace, and so is in time.
+  void dial('a', { waitMs: 600 });
+  await settle();
+  await clock.advanceAsync(2_000);
+  expect(dialledAt).toEqual({ a: [500, 700, 900] });
 });
 
 /** Turns come every 200 ms, those of the stall together at its end. */
