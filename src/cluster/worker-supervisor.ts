@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { workerDeaths, workerKills, workersUp } from '../metrics/metrics.ts';
+import { engineThreadOptions } from '../runtime/engine-threads.ts';
 import type { EntryPoint } from '../runtime/entry-point.ts';
 import { keepLastOutput } from '../runtime/last-output.ts';
 import type { ListenHandle } from '../runtime/listen-handle.ts';
@@ -227,7 +228,7 @@ export class WorkerSupervisor {
     const role = number === API ? ['api'] : ['worker', String(number)];
     try {
       return fork(entry.path, role, {
-        execArgv: entry.execArgv,
+        execArgv: [...entry.execArgv, ...engineThreadOptions()],
         serialization: 'advanced',
         stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       });

@@ -9,13 +9,15 @@ import type { Fault } from './self-test-report.ts';
 /** Ten steps of niceness are a tenth of the processor time against a thread that wants all of it: a
  *  collection of garbage takes 100 ms of four threads, which would leave the event loop a fifth. */
 const ASIDE_STEPS = 10;
-/** Of a process or thread that answers us: a fifth, so that a process at its limit still gets its answers. Measured with
- *  300 calls beside an attack on the API, on one core: with 5 steps calls have gaps, with 9 the API starves. */
+/** Of a thread that serves the event loop of its process: a fifth against one that wants all of the processor. */
 const SERVING_STEPS = 7;
-/** Of the process of the embedded database: calls wait for its statements, one at a time, so it yields to the event loops
- *  of calls alone. Measured as above: with 7 steps statements of calls occupied the engine for 0.5 to 0.9 s of each second
- *  of the first fifteen, with 3 for 0.2 to 0.35, and calls were as punctual. */
-const DATABASE_STEPS = 3;
+/** Of the processes of the API and of the embedded database: half against an event loop of calls that wants all of the
+ *  processor, which one with calls within its limit does not. Calls wait for statements as well, and the engine takes theirs
+ *  first. Measured with 300 calls beside an attack on the API, on one core that they fill. The database: with 7 steps
+ *  statements of calls occupied the engine for 0.5 to 0.9 s of each second of the first fifteen, with 3 for 0.2 to 0.35. The
+ *  API: with 7 steps its event loop got an eighth of the core and its turns took 0.15 to 0.27 s, so that upgrades, one of
+ *  which goes to the worker in a turn, waited for seconds; with 3 turns took 0.06 to 0.08 s, and calls were as punctual. */
+const PROCESS_STEPS = 3;
 /** Of the other threads of a process that serves. They compile what it runs: with ten steps below its event loop, on a
  *  full core, the four of the API waited for 70 to 85 % of the time and got 2 % each for as long as an attack of 45 s
  *  lasted; with five they are through in a quarter of it. */
@@ -47,19 +49,10 @@ export function raiseEventLoopPriority(): Fault {
  *  urgent takes a share of its own from the calls. A thread that has lowered itself keeps its distance to the event loop,
  *  as one that starts later and does so. */
 export function lowerProcessPriority(): void {
-  lowerProcess(SERVING_STEPS);
-}
-
-/** The same for the process of the embedded database, which goes before those that it serves beside calls. */
-export function lowerDatabasePriority(): void {
-  lowerProcess(DATABASE_STEPS);
-}
-
-function lowerProcess(steps: number): void {
   const own = nicenessOf(process.pid) ?? 0;
   for (const thread of threads()) {
     const isUrgent = thread !== process.pid && nicenessOf(thread) === own;
-    yieldBy(thread, steps + (isUrgent ? SERVING_ASIDE_STEPS : 0));
+    yieldBy(thread, PROCESS_STEPS + (isUrgent ? SERVING_ASIDE_STEPS : 0));
   }
 }
 

@@ -7,7 +7,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
-import { lowerDatabasePriority } from '../../runtime/thread-priority.ts';
+import { lowerProcessPriority } from '../../runtime/thread-priority.ts';
 import { systemClock } from '../../std/clock.ts';
 import { prepareCluster } from './cluster-template.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -86,7 +86,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 const [task, ...rest] = process.argv.slice(2);
 if (task === 'serve') {
-  lowerDatabasePriority();
+  lowerProcessPriority();
   const [dataFolder = '', socketPath = '', cacheFolder = ''] = rest;
   serve(dataFolder, socketPath, cacheFolder).catch(fail);
 } else {

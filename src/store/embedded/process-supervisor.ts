@@ -8,6 +8,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import { engineThreadOptions } from '../../runtime/engine-threads.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
 import { keepLastOutput } from '../../runtime/last-output.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -107,7 +108,7 @@ export class EmbeddedDatabase {
   #run(): Promise<void> {
     const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
     const child = fork(path, this.#arguments(), {
-      execArgv,
+      execArgv: [...execArgv, ...engineThreadOptions()],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child = child;
