@@ -20,7 +20,11 @@ const CHUNK_BYTES = 4_801;
 const grammar = settingsOf(process.argv[2]);
 const [ears, speak] = await Promise.all([openEars(), openMouth()]);
 const server = createServer((request, response) => {
-  void serve(request, response);
+  // A synthesis that is late fails its request, as a service's does, and no other one.
+  serve(request, response).catch((error: unknown) => {
+    if (!response.headersSent) response.writeHead(500);
+    response.end(JSON.stringify({ error: { message: String(error) } }));
+  });
 });
 server.listen(0, '127.0.0.1', () => announce((server.address() as AddressInfo).port));
 

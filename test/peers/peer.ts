@@ -11,11 +11,16 @@ const START_MS_MAX = 60_000;
 
 export class Peer {
   readonly port: number;
+  readonly pid: number;
+  /** It has ended, by itself or by `stop`. */
+  readonly ended: Promise<void>;
   readonly #child: ChildProcess;
 
   private constructor(port: number, child: ChildProcess) {
     this.port = port;
+    this.pid = child.pid as number; // It has printed its port.
     this.#child = child;
+    this.ended = new Promise((resolve) => child.once('exit', () => resolve()));
   }
 
   static async start(name: PeerName, settings: PeerSettings): Promise<Peer> {
@@ -37,8 +42,7 @@ export class Peer {
   }
 
   async stop(): Promise<void> {
-    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#child.kill();
-    await ended;
+    await this.ended;
   }
 }

@@ -40,7 +40,8 @@ function serve(socket: Socket): void {
     for (let cut = cutOff(bytes); cut !== undefined; cut = cutOff(bytes)) {
       const { happening, rest } = cut;
       bytes = rest;
-      last = last.then(() => happened(happening));
+      // A synthesis that is late ends its connection, as a service's does, and no other one.
+      last = last.then(() => happened(happening)).catch(() => void socket.destroy());
     }
   });
 
