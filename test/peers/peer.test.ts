@@ -8,11 +8,15 @@ import { Peer } from './peer.ts';
 
 const means = { clock: systemClock, log: quietLog().log };
 const embedded = await openSpeechToText({ service: 'pocketsphinx' }, means);
-embedded?.close();
+await embedded?.close();
 
-it.skipIf(embedded === undefined)('is stopped though it has ended by itself', async () => {
-  const peer = await Peer.start('wyoming', { phrases: ['yes'], slots: [] });
-  process.kill(peer.pid, 'SIGKILL');
-  await peer.ended;
-  await expect(peer.stop()).resolves.toBeUndefined();
-}, 60_000);
+it.skipIf(embedded === undefined)(
+  'is stopped though it has ended by itself',
+  async () => {
+    const peer = await Peer.start('wyoming', { phrases: ['yes'], slots: [] });
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.ended;
+    await expect(peer.stop()).resolves.toBeUndefined();
+  },
+  60_000,
+);
