@@ -4,6 +4,8 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
 import { prepareSpeech } from '../../speech/speech-plan.ts';
 import { SharedReads } from '../../std/batches.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -38,6 +40,8 @@ export class ProviderDial {
   readonly record: DialRecord;
   readonly #deps: ProviderDialDeps;
   readonly #callSeconds = new SharedReads<number>();
+  /** That have services of their own. */
+  readonly #versions = new SharedReads<WorkflowVersion | undefined>();
 
   constructor(deps: ProviderDialDeps) {
     this.record = deps.record;
@@ -51,15 +55,29 @@ export class ProviderDial {
     );
   }
 
+  /** While the phone rings, to the services with which the call will begin. Never rejects. */
+  async #connectServices({ organizationId, definitionId }: Run): Promise<void> {
+    const { services, store, log } = this.#deps;
+    try {
+      const version = await this.#versions.get(definitionId, () =>
+        store.workflows.withServices(definitionId),
+      );
+      const { configurations = {}, definition } = version ?? {};
+      const owner = { organizationId, configurations, ...(definition && { definition }) };
+      const { plan } = await services.speech.planOf(owner);
+      prepareSpeech(plan);
+    } catch (error) {
+      log.warn({ err: error, definitionId }, 'no connections ahead of the call');
+    }
+  }
+
   /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
   async send({ run, route, to, callS }: DialRequestOfRun): Promise<DialResult> {
-    const { clock, publicUrl, services } = this.#deps;
+    const { clock, publicUrl } = this.#deps;
     const { provider, configuration, from } = route;
     const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
     if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
-    // A version with services of its own opens its connections when the call is planned.
-    const owner = { organizationId: run.organizationId, configurations: {} };
-    void services.speech.planOf(owner).then(({ plan }) => prepareSpeech(plan));
+    void this.#connectServices(run);
     const agentS = callS ?? (await this.#callSecondsOf(run.definitionId));
     const { idempotentDial, callS: limit } = provider.capabilities;
     const request = {

@@ -9,6 +9,7 @@ import {
   getByStatus,
   getInService,
   getVersion,
+  getWithServices,
   listVersions,
   publishDraft,
   saveDraft,
@@ -53,6 +54,7 @@ export function workflowStore(context: StoreContext) {
     inService: getInService,
     version: getVersion,
     callSeconds: callSecondsMax,
+    withServices: getWithServices,
     takenTriggers,
     addDisposition,
   });

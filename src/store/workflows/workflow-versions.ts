@@ -5,6 +5,7 @@
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import {
+  SERVICE_OVERRIDES,
   type WorkflowDefinition,
   type WorkflowVersion,
   workflowConfigurations,
@@ -148,6 +149,30 @@ export async function callSecondsMax({ db }: StoreContext, id: string): Promise<
     .where('id', '=', id)
     .executeTakeFirst();
   return setting.safeParse(row?.seconds ?? undefined).data ?? setting.parse(undefined);
+}
+
+const hasServices = sql<boolean>`coalesce(${sql.join(
+  SERVICE_OVERRIDES.map((name) => sql`configurations -> ${name}`),
+)}) is not null`;
+/** Most graphs have none of these words, and need not be parsed. */
+const hasNodeServices = sql<boolean>`case
+  when definition::text ~ '"(language|voice|model_overrides)"' then jsonb_path_exists(
+    definition::jsonb,
+    '$.nodes[*].data ? (exists(@.language) || exists(@.voice) || exists(@.model_overrides))')
+  else false end`;
+
+/** A version that names services of its own, for all nodes or for some; undefined for others, whose graphs are not
+ *  read. */
+export async function getWithServices(
+  context: StoreContext,
+  id: string,
+): Promise<WorkflowVersion | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await ownedVersions(context)
+    .where('workflow_versions.id', '=', id)
+    .where(sql<boolean>`(${hasServices} or ${hasNodeServices})`)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
 /** Makes the paths of the published version and the draft live, all others of the workflow not. Throws

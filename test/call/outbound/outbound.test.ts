@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { StartCall } from '../../../src/call/call-service.ts';
+import type { SpeechOwner } from '../../../src/call/setup/call-services.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
@@ -26,6 +27,12 @@ const triggered = definition(
     { id: 'trigger', type: 'trigger', data: { name: 'API', trigger_path: 'order-drinks' } },
   ],
   [...drinks.edges],
+);
+
+const override = { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline: {} } };
+const voiced = definition(
+  [start('ask', { greeting: 'Hello', voice: 'rms' }), end('bye')],
+  [edge('ask', 'bye', { label: 'Finish' })],
 );
 
 async function refused(harness: CallHarness, request: Partial<StartCall> = {}): Promise<string> {
@@ -176,7 +183,7 @@ describe('a call that is started', () => {
     harness.speech.llm = llm;
     const { runId } = await harness.start();
     expect(harness.dials).toHaveLength(1);
-    expect(llm.prepared).toBe(1);
+    await harness.until(() => llm.prepared === 1);
     await harness.pickUp(runId);
     expect(llm.prepared).toBe(2);
     expect(llm.requests).toEqual([]);
@@ -187,11 +194,34 @@ describe('a call that is started', () => {
     const stt = new RecognizingService({ clock: harness.clock, name: 'recogniser' });
     harness.speech.stt = stt;
     const { runId } = await harness.start();
-    expect([stt.prepared, stt.sessions.length]).toEqual([1, 0]);
+    await harness.until(() => stt.prepared === 1);
+    expect(stt.sessions).toEqual([]);
     const stream = await harness.connect(await harness.pickUp(runId));
     expect(stt.sessions).toEqual([]);
     stream.start();
     expect(stt.sessions.length).toBe(1);
+  });
+
+  it.each([
+    ['of its agent', drinks, { model_configuration_v2_override: override }],
+    ['of the node in which it begins', voiced, {}],
+    ['of its organization', drinks, {}],
+  ])('connects to the services %s while it rings', async (_whose, content, settings) => {
+    const harness = await held.harness.prepare(content, settings);
+    const { speech } = harness.deps.services;
+    const { planOf } = speech;
+    const owners: SpeechOwner[] = [];
+    speech.planOf = (owner) => {
+      owners.push(owner);
+      return planOf(owner);
+    };
+    await harness.start();
+    await harness.until(() => owners.length > 0);
+    const { organizationId } = harness.at.owner;
+    const hasOwn = content === voiced || Object.keys(settings).length > 0;
+    expect(owners).toEqual([
+      { organizationId, configurations: settings, ...(hasOwn && { definition: content }) },
+    ]);
   });
 
   it('is led to its end when it is picked up', async () => {

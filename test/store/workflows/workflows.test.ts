@@ -49,6 +49,30 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(version?.configurations).toEqual({ max_call_duration: 60, unknown: { kept: true } });
   });
 
+  it('gives a version with services of its own, in clear, and no other one', async () => {
+    const { workflows } = at.store;
+    const found = async (configurations: Record<string, unknown>, data: object = {}) => {
+      const [node] = DEFINITION.nodes;
+      const definition = { nodes: [{ ...node, data: { ...node?.data, ...data } }], edges: [] };
+      const { version } = await workflows.create(at.owner, {
+        ...{ name: 'Desk', triggerPaths: [], templateContextVariables: {} },
+        ...{ definition: definition as never, configurations },
+      });
+      const given = await workflows.withServices(version.id);
+      expect(given === undefined || given.id === version.id).toBe(true);
+      return given && { ...given.configurations, ...given.definition.nodes[0]?.data };
+    };
+    const key = { stt: { provider: 'deepgram', api_key: 'key-0123456789' } };
+    const override = { model_configuration_v2_override: { byok: { pipeline: key } } };
+    expect(await found({ max_call_duration: 60 })).toBeUndefined();
+    expect(await found(override)).toMatchObject(override);
+    expect(await found({ model_overrides: key })).toMatchObject({ model_overrides: key });
+    expect(await found({}, { language: 'fr' })).toMatchObject({ language: 'fr' });
+    expect(await found({}, { voice: 'v' })).toMatchObject({ voice: 'v' });
+    expect(await found({}, { model_overrides: key })).toMatchObject({ model_overrides: key });
+    expect(await workflows.withServices('no-id')).toBeUndefined();
+  });
+
   it('seals the secrets of nodes and settings, and opens them in every version', async () => {
     const { workflows } = at.store;
     const keyed = (key: string) => ({
