@@ -6,9 +6,13 @@ import { serviceCircuit } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FaultKind, ServiceFault } from './service-fault.ts';
 
-/** Opens after so many transient faults within the time, or one permanent fault. */
+/** Opens after so many transient faults in a row within the time, or one permanent fault. */
 const FAULTS_MAX = 3;
 const FAULTS_MS = 60_000;
+/** Opens also where more than this share of the last results are faults: of a service that works now and then, callers
+ *  wait in every second call. */
+const RESULTS_MAX = 20;
+const FAULTS_SHARE_MAX = 0.3;
 /** First pause; doubled with each failed probe. */
 const OPEN_MS = 15_000;
 const OPEN_MS_MAX = 300_000;
@@ -29,6 +33,8 @@ export class CircuitBreaker {
   readonly #service: string;
   /** Monotonic times of faults while closed, oldest first; at most `FAULTS_MAX`. */
   #faults: number[] = [];
+  /** Whether each was a fault, oldest first; at most `RESULTS_MAX`. */
+  #results: boolean[] = [];
   #opensUntil: number | undefined;
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
@@ -72,6 +78,7 @@ export class CircuitBreaker {
   succeeded(): void {
     this.#account?.succeeded();
     if (this.#opensUntil !== undefined && this.#probeSince === undefined) return;
+    this.#note(false);
     this.#faults = [];
     this.#permanentFault = undefined;
     this.#opensUntil = undefined;
@@ -95,8 +102,22 @@ export class CircuitBreaker {
     else if (this.#opensUntil !== undefined) this.#probeFailed(now);
     else {
       this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now];
-      if (this.#faults.length >= FAULTS_MAX) this.#open(now + this.#pauseMs);
+      this.#note(true);
+      if (this.#faults.length >= FAULTS_MAX || this.#isOftenAtFault) {
+        this.#open(now + this.#pauseMs);
+      }
     }
+  }
+
+  #note(isFault: boolean): void {
+    this.#results.push(isFault);
+    if (this.#results.length > RESULTS_MAX) this.#results.shift();
+  }
+
+  get #isOftenAtFault(): boolean {
+    const results = this.#results;
+    const faults = results.filter((isFault) => isFault).length;
+    return results.length >= RESULTS_MAX && faults > RESULTS_MAX * FAULTS_SHARE_MAX;
   }
 
   #probeFailed(now: number): void {
@@ -105,10 +126,12 @@ export class CircuitBreaker {
     this.#open(now + this.#pauseMs);
   }
 
+  /** A fault of a call that began before never shortens the pause. */
   #open(untilMs: number): void {
-    this.#opensUntil = untilMs;
+    this.#opensUntil = Math.max(untilMs, this.#opensUntil ?? 0);
     this.#probeSince = undefined;
     this.#faults = [];
+    this.#results = [];
     serviceCircuit.set({ service: this.#service }, 1);
   }
 }

@@ -12,7 +12,7 @@ function breaker() {
 }
 
 describe('a circuit breaker', () => {
-  it('opens after three transient faults within a minute', () => {
+  it('opens after three transient faults in a row within a minute', () => {
     const { circuit, fail, clock } = breaker();
     fail('network');
     fail('network');
@@ -23,6 +23,19 @@ describe('a circuit breaker', () => {
     fail('network');
     expect(circuit.admit()).toBe(false);
     expect(circuit.state).toBe('open');
+  });
+
+  it('opens when more than three in ten of the last twenty results are faults', () => {
+    const { circuit, fail } = breaker();
+    const stateAfter = (results: string) => {
+      for (const result of results) {
+        if (result === 'F') fail('timeout');
+        else circuit.succeeded();
+      }
+      return circuit.state;
+    };
+    expect(stateAfter('FSSS'.repeat(10))).toBe('closed');
+    expect(stateAfter('FSS'.repeat(7))).toBe('open');
   });
 
   it('admits one probe after its pause, and closes when it succeeds', () => {
@@ -72,6 +85,16 @@ describe('a circuit breaker', () => {
     const { circuit, fail, clock } = breaker();
     fail('rate', 3_000);
     clock.advance(2_999);
+    expect(circuit.state).toBe('open');
+    clock.advance(1);
+    expect(circuit.state).toBe('half-open');
+  });
+
+  it('rests no shorter because of a fault of a call that began before', () => {
+    const { circuit, fail, clock } = breaker();
+    fail('auth');
+    fail('rate', 1_000);
+    clock.advance(299_999);
     expect(circuit.state).toBe('open');
     clock.advance(1);
     expect(circuit.state).toBe('half-open');
