@@ -1,0 +1,41 @@
+// A call on services `a`, `b`, ... that fall back to each other, with a rig that needs no network.
+
+import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import {
+  type RecognizingOptions,
+  RecognizingService,
+} from '../../fakes/services/recognizing-service.ts';
+import { RecognizerRig } from './recognizer-rig.ts';
+import { SpeakingCaller } from './speaking-caller.ts';
+
+type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
+
+export function call(...given: Given[]) {
+  const clock = new FakeClock();
+  const services = given.map((options, nth) => {
+    const name = String.fromCharCode(97 + nth);
+    const service = new RecognizingService({ clock, name, ...options });
+    return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+  });
+  const permanent: string[] = [];
+  const stt = createSttFallback({
+    ...{ services, clock, log: quietLog().log },
+    onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
+  });
+  /** A call on the same services. */
+  const again = () => {
+    const rig = new RecognizerRig(clock, stt);
+    const { hear, silence, says, turn } = new SpeakingCaller(rig);
+    return { rig, hear, silence, says, turn };
+  };
+  return {
+    ...again(),
+    ...{ clock, stt, permanent, again },
+    a: services[0] as (typeof services)[0],
+    b: services[1] as (typeof services)[0],
+    c: services[2] as (typeof services)[0],
+  };
+}

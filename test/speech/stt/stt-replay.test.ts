@@ -1,0 +1,73 @@
+// What a replay of unconfirmed audio does not do: burst, report turns of the past, or keep a turn waiting for ever. And
+// what the circuit of a recogniser learns from a call.
+
+import { describe, expect, it } from 'vitest';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { framesOf } from '../../fakes/call/spoken-words.ts';
+import { call } from './recognizers-of-a-call.ts';
+import { many } from './speaking-caller.ts';
+
+describe('replayed audio', () => {
+  it('comes in no burst after the process has stalled', () => {
+    const at = call({ faults: () => ({ failAtMs: 6_000, kind: 'quota' }) }, {});
+    at.says(many(24));
+    const [session] = at.b.service.sessions;
+    const before = session?.finder.positionMs ?? 0;
+    at.clock.stall(2_000);
+    at.clock.advance(20);
+    const passed = (session?.finder.positionMs ?? 0) - before;
+    expect(passed).toBeGreaterThan(100);
+    expect(passed).toBeLessThanOrEqual(6 * 20 * 1.8 + 1);
+  });
+
+  it('begins and ends no turn: what the service makes of its pauses is over', () => {
+    const at = call({ faults: () => ({ failAtMs: 3_000, kind: 'auth' }) }, { eagerAfterMs: 300 });
+    at.rig.recognizer.speechStarted();
+    at.hear(framesOf('w1 w2'));
+    at.silence(500);
+    at.hear(framesOf(many(12, 3)));
+    at.rig.recognizer.speechStopped?.();
+    at.silence(4_000);
+    expect(at.b.service.sessions).toHaveLength(1);
+    expect(at.rig.partials.at(-1)).toBe(`w1 w2 ${many(12, 3)}`);
+    expect(at.rig.turns).toEqual([]);
+  });
+
+  it('puts the words of a turn off by 2.5 s at most', () => {
+    const at = call({ faults: () => ({ failAtMs: 11_000, kind: 'auth' }) }, {});
+    at.turn(many(42));
+    expect(at.rig.delays).toEqual([2_500]);
+  });
+});
+
+describe('the circuit of a recogniser', () => {
+  it('closes once the service answers the call that it has admitted after its pause', () => {
+    const at = call({}, {});
+    for (let i = 0; i < 3; i++) {
+      at.a.circuit.failed(new ServiceFault('stt', 'a', 'network', { detail: 'x' }));
+    }
+    expect(at.a.circuit.state).toBe('open');
+    at.clock.advance(15_000);
+    const next = at.again();
+    expect(at.a.circuit.state).toBe('half-open');
+    next.turn('w1 w2');
+    next.silence(400);
+    expect([next.rig.text, at.a.circuit.state]).toEqual(['w1 w2', 'closed']);
+  });
+
+  it('has a fault for each silence in which another service found words, and for no other', () => {
+    for (const { second, state } of [
+      { second: {}, state: 'open' },
+      { second: { faults: () => ({ silentAtMs: 0 }) }, state: 'closed' },
+    ]) {
+      const at = call({ faults: () => ({ silentAtMs: 0 }) }, second);
+      for (let i = 0; i < 2; i++) {
+        at.a.circuit.failed(new ServiceFault('stt', 'a', 'network', { detail: 'x' }));
+      }
+      at.says(many(50));
+      at.silence(3_000);
+      expect(at.b.service.sessions.length).toBeGreaterThan(0);
+      expect(at.a.circuit.state).toBe(state);
+    }
+  });
+});
