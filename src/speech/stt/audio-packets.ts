@@ -13,6 +13,8 @@ export interface AudioPacketsOptions {
   format: SttAudioFormat;
   /** The shortest packet, 20 to 200. Services take 60 to 100. */
   packetMs: number;
+  /** What the service takes as the rest of a packet. Default: any length. */
+  restMsMin?: number | undefined;
   /** The receiver keeps `packet`. */
   send: (packet: Uint8Array) => void;
 }
@@ -26,8 +28,8 @@ export class AudioPackets {
   readonly #options: AudioPacketsOptions;
   readonly #resampler: Resampler | undefined;
   readonly #samples: Int16Array;
-  /** Samples of a full packet. */
-  readonly #wanted: number;
+  /** Samples of a full packet; of the shortest one while a rest waits that is too short. */
+  #wanted: number;
   #filled = 0;
   #isComplete = false;
   /** Of a packet that went out behind its `push`. */
@@ -38,8 +40,8 @@ export class AudioPackets {
     const toHz = RATES[options.format];
     const { packetMs } = options;
     const mostMs = Math.max(packetMs, Math.min(PACKET_MS_MAX, packetMs + MORE_MS_MAX));
-    this.#wanted = (packetMs * RATE_HZ) / 1_000;
-    this.#samples = new Int16Array((mostMs * RATE_HZ) / 1_000);
+    this.#wanted = samplesOf(packetMs);
+    this.#samples = new Int16Array(samplesOf(mostMs));
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
@@ -55,7 +57,7 @@ export class AudioPackets {
       copySamples(frame, from, this.#samples, this.#filled, count);
       this.#filled += count;
       from += count;
-      if (this.#filled === this.#samples.length) this.flush();
+      if (this.#filled === this.#samples.length) this.#send();
     }
     if (this.#filled < this.#wanted || this.#isComplete) return;
     this.#isComplete = true;
@@ -64,7 +66,7 @@ export class AudioPackets {
 
   /** Sends what waits if it is a full packet: before a message that must follow it. */
   readonly flushComplete = (): void => {
-    if (this.#isComplete) this.flush();
+    if (this.#isComplete) this.#send();
   };
 
   readonly #flushLater = (): void => {
@@ -75,12 +77,20 @@ export class AudioPackets {
     }
   };
 
-  /** Sends what waits. */
+  /** Sends what waits, or once it is long enough for the service. */
   flush(): void {
+    const { restMsMin = 0 } = this.#options;
+    const least = samplesOf(restMsMin);
+    if (this.#filled >= least) this.#send();
+    else if (this.#filled > 0) this.#wanted = least;
+  }
+
+  #send(): void {
     if (this.#filled === 0) return;
     const part = this.#samples.subarray(0, this.#filled);
     this.#filled = 0;
     this.#isComplete = false;
+    this.#wanted = samplesOf(this.#options.packetMs);
     this.#options.send(this.#encode(part));
   }
 
@@ -96,6 +106,10 @@ export class AudioPackets {
     // Every platform of Node.js is little-endian.
     return new Uint8Array(pcm.buffer.slice(pcm.byteOffset, pcm.byteOffset + pcm.byteLength));
   }
+}
+
+function samplesOf(ms: number): number {
+  return (ms * RATE_HZ) / 1_000;
 }
 
 const RATES = {

@@ -80,6 +80,8 @@ export class SttSession {
   /** Messages of the client, parsed. */
   readonly received: Record<string, unknown>[] = [];
   audioBytes = 0;
+  /** The length of each packet of audio, in milliseconds. */
+  readonly packetsMs: number[] = [];
   isOpen = true;
   readonly #connection: ServiceConnection;
   readonly #violations: string[];
@@ -142,6 +144,7 @@ export class SttSession {
   /** Audio inside a message, µ-law. */
   hear(data: Uint8Array): readonly HeardWord[] {
     this.audioBytes += data.length;
+    this.packetsMs.push(data.length / 8);
     const words = this.finder.push(data);
     this.misbehave();
     return words;
@@ -256,7 +259,9 @@ const TOO_MANY: Refusal = {
 
 function receiveAudio(session: SttSession, handler: SessionHandler, data: Buffer): void {
   session.audioBytes += data.length;
-  handler.audio(session.finder.push(handler.ulaw?.(data) ?? data), data.length);
+  const samples = handler.ulaw?.(data) ?? data;
+  session.packetsMs.push(samples.length / 8);
+  handler.audio(session.finder.push(samples), data.length);
   session.misbehave();
 }
 

@@ -25,6 +25,31 @@ describe('packets for a recogniser', () => {
     expect(sent.map((each) => each.length)).toEqual([480, 160]);
   });
 
+  it('wait for the shortest rest that the service takes', async () => {
+    const sent: number[] = [];
+    const audio = new AudioPackets({
+      ...{ format: 'ulaw8', packetMs: 100, restMsMin: 50 },
+      send: (packet) => sent.push(packet.length / 8),
+    });
+    const push = async (frames: number) => {
+      for (let i = 0; i < frames; i++) {
+        audio.push(hum(20, 3_000, 0));
+        await settled();
+      }
+    };
+    await push(2);
+    audio.flush();
+    expect(sent).toEqual([]);
+    await push(6);
+    expect(sent).toEqual([60, 100]);
+    await push(3);
+    audio.flush();
+    audio.flush();
+    expect(sent).toEqual([60, 100, 60]);
+    await push(5);
+    expect(sent).toEqual([60, 100, 60, 100]);
+  });
+
   it('hold all frames that come at once with the last one, up to 60 ms more', async () => {
     const { audio, sent } = packets('ulaw8', 100);
     const lengths = () => sent.splice(0).map((each) => each.length / 8);

@@ -12,8 +12,9 @@ import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
 import { ServiceTurns } from '../streaming/service-turns.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 
-/** The service closes for packets of less than 50 ms, so the rest of a packet waits for the next frame. */
 const PACKET_MS = 100;
+/** The service closes for shorter packets. */
+const REST_MS_MIN = 50;
 const KEEPALIVE_MS = 10_000;
 const IN_FLIGHT_MS_MAX = 450;
 /** Formatted text follows the end of a turn within this time. */
@@ -78,6 +79,7 @@ export class AssemblyAiRecognizer implements Recognizer {
       secrets: [key],
       format: 'ulaw8',
       packetMs: PACKET_MS,
+      restMsMin: REST_MS_MIN,
       billing: 'session',
       keepalive: { afterMs: KEEPALIVE_MS, message: '{"type":"KeepAlive"}' },
       isReadyMessage: (text) => isBegin(parseJson(text)),
@@ -94,8 +96,14 @@ export class AssemblyAiRecognizer implements Recognizer {
     // The service detects speech itself.
   }
 
+  speechStopped(): void {
+    this.#socket.flush();
+  }
+
   finalize(): void {
-    if (!this.#socket.hasEnded) this.#turns.finalize();
+    if (this.#socket.hasEnded) return;
+    this.#socket.flush();
+    this.#turns.finalize();
   }
 
   expect(expectation: ExpectedInput): void {

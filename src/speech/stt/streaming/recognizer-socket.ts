@@ -26,6 +26,8 @@ export interface RecognizerSocketOptions
   model: string;
   format: SttAudioFormat;
   packetMs: number;
+  /** As of `AudioPackets`. */
+  restMsMin?: number;
   /** A message as an object. Default: JSON. */
   read?: (text: string) => unknown;
   /** Default: a packet is a binary message. */
@@ -49,11 +51,13 @@ export class RecognizerSocket {
 
   constructor(options: RecognizerSocketOptions) {
     this.#options = options;
-    const { means, format, packetMs, listener, messageOf = (packet) => packet } = options;
+    const { means, format, packetMs, restMsMin, listener } = options;
+    const { messageOf = (packet) => packet } = options;
     const { clock, egress, warm } = means;
     this.#packets = new AudioPackets({
       format,
       packetMs,
+      restMsMin,
       send: (packet) => this.#socket.send(messageOf(packet)),
     });
     this.#socket = new VendorSocket({
@@ -95,7 +99,7 @@ export class RecognizerSocket {
     this.#packets.push(frame);
   }
 
-  /** What waits for a full packet goes out. */
+  /** What waits for a full packet goes out, once it is long enough for the service. */
   flush(): void {
     if (!this.#hasEnded) this.#packets.flush();
   }

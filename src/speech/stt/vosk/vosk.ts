@@ -80,6 +80,10 @@ class VoskRecognizer implements Recognizer {
     this.#audio.start();
   }
 
+  speechStopped(): void {
+    if (!this.#isOver) this.#audio.flush();
+  }
+
   finalize(): void {
     if (this.#isOver) return;
     this.#audio.stop();

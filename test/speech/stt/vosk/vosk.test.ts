@@ -96,6 +96,15 @@ describe('the Vosk client', () => {
     },
   );
 
+  it('sends the rest of its 100 ms when the voice ends', async () => {
+    const held = await call({ utterances: ['one'] });
+    await connected(held);
+    held.recognizer.speechStarted();
+    pushMs(held.recognizer, 340);
+    held.recognizer.speechStopped?.();
+    await vi.waitFor(() => expect(held.vosk.audioBytes).toBe(340 * 16));
+  });
+
   it('answers a finalize without speech with empty words', async () => {
     const held = await call();
     held.recognizer.finalize();
