@@ -17,6 +17,8 @@ const priceTable = z.strictObject({
         completion_per_million: usd,
         /** Default: as other prompt tokens. */
         cached_per_million: usd.optional(),
+        /** Default: as other prompt tokens. */
+        cache_write_per_million: usd.optional(),
       }),
     )
     .default({}),
@@ -78,9 +80,12 @@ export function costOf(usage: Record<string, unknown>, prices: PriceTable): RunC
   };
   const llm = sum('llm', prices.llm, (tokens: Tokens, price) => {
     const cached = price.cached_per_million ?? price.prompt_per_million;
-    const { prompt_tokens: prompt, cache_read_input_tokens: read } = tokens;
-    const fresh = Math.max(0, prompt - read) * price.prompt_per_million;
-    return (fresh + read * cached + tokens.completion_tokens * price.completion_per_million) / 1e6;
+    const written = price.cache_write_per_million ?? price.prompt_per_million;
+    const { prompt_tokens: prompt, completion_tokens: completion } = tokens;
+    const { cache_read_input_tokens: read, cache_creation_input_tokens: write = 0 } = tokens;
+    const fresh = Math.max(0, prompt - read - write) * price.prompt_per_million;
+    const cache = read * cached + write * written;
+    return (fresh + cache + completion * price.completion_per_million) / 1e6;
   });
   const tts = sum('tts', prices.tts, (characters: number, price) => {
     return (characters * price.per_million_characters) / 1e6;
@@ -109,6 +114,8 @@ interface Tokens {
   prompt_tokens: number;
   completion_tokens: number;
   cache_read_input_tokens: number;
+  /** Runs of older versions have none. */
+  cache_creation_input_tokens?: number;
 }
 
 /** A millionth of a dollar. */

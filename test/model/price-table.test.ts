@@ -37,6 +37,18 @@ describe('the cost of a run', () => {
     });
   });
 
+  it('has a price of its own for what a model writes to its cache, and reads from it', () => {
+    const price = { prompt_per_million: 1, completion_per_million: 5 };
+    const usage = {
+      llm: { anthropic: { ...tokens(10_000, 1_000, 4_000), cache_creation_input_tokens: 2_000 } },
+    };
+    const cost = (more: object) =>
+      costOf(usage, readPriceTable(JSON.stringify({ llm: { anthropic: { ...price, ...more } } })))
+        .cost_breakdown_usd.llm;
+    expect(cost({})).toBe(0.015);
+    expect(cost({ cached_per_million: 0.1, cache_write_per_million: 1.25 })).toBe(0.0119);
+  });
+
   it('names the services without a price', () => {
     const usage = { llm: {}, tts: { 'flite|||slt': 90 }, stt: { 'deepgram|||flux': 3 } };
     const cost = costOf(usage, prices);

@@ -170,7 +170,8 @@ function add(
   amount: number,
 ): void {
   const key = serviceKey(body);
-  sums[key] = (sums[key] ?? 0) + amount;
+  // To a thousandth: entries that correct others leave fractions of binary numbers.
+  sums[key] = Math.round(((sums[key] ?? 0) + amount) * 1_000) / 1_000;
 }
 
 function addTokens(

@@ -13,6 +13,9 @@ export interface ServiceMeans {
   warm: WarmConnections;
 }
 
+/** A sentence, or the audio of a turn, has far less of either unit. */
+const COUNT_MAX = 100_000;
+
 /** One entry of a call's bill. */
 export interface ServiceUsage {
   job: 'stt' | 'tts';
@@ -20,7 +23,18 @@ export interface ServiceUsage {
   service: string;
   model: string;
   unit: 'seconds' | 'characters';
+  /** Below zero where the service has counted less than an entry before said. */
   amount: number;
   /** Whether the service counted, or the gateway. */
   source: 'vendor' | 'counted';
+}
+
+/** The entry that makes the service's count of what the gateway has counted. Undefined: it is the same, or no count. */
+export function correctedUsage(
+  counted: ServiceUsage,
+  byService: unknown,
+): ServiceUsage | undefined {
+  if (typeof byService !== 'number' || !(byService >= 0 && byService < COUNT_MAX)) return undefined;
+  const amount = Math.round((byService - counted.amount) * 1_000) / 1_000;
+  return amount === 0 ? undefined : { ...counted, amount, source: 'vendor' };
 }

@@ -4,7 +4,7 @@
 import { serviceSeconds } from '../../metrics/metrics.ts';
 import { type FaultKind, ServiceFault } from '../service/service-fault.ts';
 import { type ServiceAnswer, ServiceHttp } from '../service/service-http.ts';
-import type { ServiceMeans, ServiceUsage } from '../service/service-means.ts';
+import { correctedUsage, type ServiceMeans, type ServiceUsage } from '../service/service-means.ts';
 import type { TextToSpeech } from './tts.ts';
 
 export interface HttpSpeechOptions {
@@ -29,6 +29,8 @@ export interface HttpSpeechOptions {
 export interface SpeechBytes {
   push(chunk: Buffer): Int16Array;
   end(): Int16Array;
+  /** By the service's count, once `end` was called; anything where it gives none. */
+  readonly billedCharacters?: unknown;
 }
 
 /** Until the answer begins, and between two chunks of its audio. */
@@ -96,17 +98,26 @@ async function speak(
   const post = { method: 'POST', answerMsMax: ANSWER_MS_MAX, signal } as const;
   const answer = await http.request({ ...post, ...of.requestOf(input, voice) });
   const amount = [...input].length;
-  const usage = { job: 'tts', service, model, unit: 'characters', amount } as const;
-  listener.onUsage({ ...usage, source: 'counted' });
-  await deliver(answer, { ...of, listener, controller });
+  const bytes = of.decoder();
+  const counted: ServiceUsage = {
+    ...{ job: 'tts', service, model },
+    ...{ unit: 'characters', amount, source: 'counted' },
+  };
+  listener.onUsage(counted);
+  try {
+    await deliver(answer, bytes, { ...of, listener, controller });
+  } finally {
+    const correction = correctedUsage(counted, bytes.billedCharacters);
+    if (correction !== undefined) listener.onUsage(correction);
+  }
 }
 
 async function deliver(
   answer: ServiceAnswer,
+  bytes: SpeechBytes,
   of: HttpSpeechOptions & { http: ServiceHttp; listener: Listener; controller: AbortController },
 ): Promise<void> {
   const { http, means, silence, listener, controller } = of;
-  const bytes = of.decoder();
   let count = 0;
   const give = (samples: Int16Array): void => {
     controller.signal.throwIfAborted();

@@ -245,6 +245,9 @@ describe('the outcome', () => {
         [0, usage(10)],
         [1, usage(20)],
         [2, { type: 'speech.usage', service: 'flite', model: 'slt', characters: 42 }],
+        // The second one corrects the first.
+        [3, { type: 'recognition.usage', service: 'groq', model: 'w', seconds: 1.4 }],
+        [4, { type: 'recognition.usage', service: 'groq', model: 'w', seconds: -0.4 }],
       ),
       'unknown',
     );
@@ -258,7 +261,7 @@ describe('the outcome', () => {
         },
       },
       tts: { 'flite|||slt': 42 },
-      stt: {},
+      stt: { 'groq|||w': 1 },
     });
     expect(costInfo).toEqual({ dograh_token_usage: 40, call_duration_seconds: 0 });
   });

@@ -252,6 +252,9 @@ export const requestVoiceDescription = z
       encoding: encoding.default('base64'),
       skip: when.optional(),
     }),
+    characters: path
+      .optional()
+      .describe('Where the service says how many characters it bills. Of json and events.'),
     errors: z.array(reportedError).max(READINGS_MAX).default([]),
   })
   .superRefine(({ path, query, headers, body, audio }, context) => {

@@ -6,6 +6,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
+import { correctedUsage, type ServiceUsage } from '../../service/service-means.ts';
 import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
 import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
@@ -161,9 +162,11 @@ export class BatchRecognizer implements Recognizer {
         voiceMs: (this.#voiceToMs ?? this.#nowMs) - this.#voiceFromMs,
       },
     };
-    this.#reportUsage();
+    const counted = this.#reportUsage();
     this.#transcriber.transcribe(upload, controller.signal).then(
-      (words) => {
+      ({ words, billedSeconds }) => {
+        const correction = correctedUsage(counted, billedSeconds);
+        if (correction !== undefined) this.#listener.onUsage?.(correction);
         attempt.words = words;
         this.#answer();
       },
@@ -203,11 +206,14 @@ export class BatchRecognizer implements Recognizer {
   }
 
   /** Services count what is uploaded, also where the answer is not awaited. */
-  #reportUsage(): void {
+  #reportUsage(): ServiceUsage {
     const { service, model } = this.#transcriber.profile;
-    const amount = this.#samples / RATE_HZ;
-    const usage = { job: 'stt', service, model, unit: 'seconds', amount } as const;
-    this.#listener.onUsage?.({ ...usage, source: 'counted' });
+    const usage: ServiceUsage = {
+      ...{ job: 'stt', service, model },
+      ...{ unit: 'seconds', amount: this.#samples / RATE_HZ, source: 'counted' },
+    };
+    this.#listener.onUsage?.(usage);
+    return usage;
   }
 
   #joined(): Int16Array {

@@ -8,7 +8,7 @@ import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { RecognizedWords } from '../stt.ts';
 import { RequestSlots } from './request-slots.ts';
-import { type Spoken, wordsOfAnswer } from './transcript-answer.ts';
+import { billedSecondsOf, type Spoken, wordsOfAnswer } from './transcript-answer.ts';
 import type { TranscriptionProfile } from './transcription-profile.ts';
 
 /** From the upload to the words. A turn waits for 2.5 s; later words are of no use. */
@@ -24,6 +24,12 @@ export interface Upload {
   language: string | undefined;
   terms: readonly string[];
   spoken: Omit<Spoken, 'prompt'>;
+}
+
+export interface Transcript {
+  words: RecognizedWords;
+  /** By the service's count; anything where it gives none. */
+  billedSeconds: unknown;
 }
 
 export class Transcriber {
@@ -45,7 +51,7 @@ export class Transcriber {
   }
 
   /** Rejects with a ServiceFault, or with the signal's reason. */
-  async transcribe(upload: Upload, signal: AbortSignal): Promise<RecognizedWords> {
+  async transcribe(upload: Upload, signal: AbortSignal): Promise<Transcript> {
     const { url, headers, fields } = this.profile;
     const { language, terms } = upload;
     const wav = wavOf(upload.samples, this.profile.rateHz);
@@ -67,7 +73,7 @@ export class Transcriber {
         { url, headers: { ...headers, 'content-type': type }, body },
         controller.signal,
       );
-      return this.#words(bytes, { ...upload.spoken, prompt });
+      return this.#transcript(bytes, { ...upload.spoken, prompt });
     } finally {
       late.cancel();
       signal.removeEventListener('abort', onAbort);
@@ -94,10 +100,11 @@ export class Transcriber {
     }
   }
 
-  #words(bytes: Buffer, spoken: Spoken): RecognizedWords {
+  #transcript(bytes: Buffer, spoken: Spoken): Transcript {
     const text = bytes.toString();
-    const words = wordsOfAnswer(parseJson(text), spoken);
-    if (words !== undefined) return words;
+    const answer = parseJson(text);
+    const words = wordsOfAnswer(answer, spoken);
+    if (words !== undefined) return { words, billedSeconds: billedSecondsOf(answer) };
     // whisper.cpp reports errors with the status of success.
     throw this.#http.fault('protocol', vendorMessage(text));
   }

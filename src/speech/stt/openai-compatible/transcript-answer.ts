@@ -24,6 +24,12 @@ export interface Spoken {
   prompt: string;
 }
 
+/** What the service bills for the audio, where it says so. Source: OpenAI's `usage` of type `duration`. */
+export function billedSecondsOf(answer: unknown): unknown {
+  const usage = isObject(answer) ? answer['usage'] : undefined;
+  return isObject(usage) ? usage['seconds'] : undefined;
+}
+
 /** Never throws; undefined for what is no transcript. */
 export function wordsOfAnswer(answer: unknown, spoken: Spoken): RecognizedWords | undefined {
   if (!isObject(answer)) return undefined;

@@ -19,6 +19,7 @@ import {
   meetsConditions,
   secretsOf,
   textAt,
+  valueAt,
 } from '../../service/description/template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -84,6 +85,7 @@ function decoderOf(
   const { in: where } = description.audio;
   const samples = samplesOf(description);
   if (where === 'body') return samples;
+  let billedCharacters: unknown;
   const take = (message: unknown): Int16Array => {
     const error = errorIn(message, description.errors);
     if (error !== undefined) {
@@ -91,10 +93,19 @@ function decoderOf(
       throw new ServiceFault('tts', service, error.kind, { ...error, redact: secrets });
     }
     const { path, encoding, skip } = description.audio;
+    if (description.characters !== undefined) {
+      billedCharacters = valueAt(message, description.characters) ?? billedCharacters;
+    }
     if (skip !== undefined && meetsConditions(message, skip)) return new Int16Array();
     return samples.push(Buffer.from(textAt(message, path) ?? '', encoding));
   };
-  return where === 'json' ? wholeJson(take, samples) : eventsOf(take, samples);
+  const bytes = where === 'json' ? wholeJson(take, samples) : eventsOf(take, samples);
+  return {
+    ...bytes,
+    get billedCharacters() {
+      return billedCharacters;
+    },
+  };
 }
 
 function samplesOf({ audio: { format } }: RequestVoiceDescription): SpeechBytes {

@@ -43,6 +43,7 @@ const minimax = {
     format: 's16@8000',
     skip: [{ path: 'extra_info', exists: true }],
   },
+  characters: 'extra_info.usage_characters',
   errors: [
     {
       when: [{ path: 'base_resp.status_code', not: 0 }],

@@ -174,6 +174,20 @@ describe('the recogniser behind OpenAI’s interface', () => {
     expect(held.server.asked).toEqual([]);
   });
 
+  it('counts the seconds that the service bills, where it says so', async () => {
+    const seconds = async (usage: unknown) => {
+      const held = await call(says({ text: 'yes', usage }));
+      utter(held, 900);
+      await vi.waitFor(() => expect(held.finals).toHaveLength(1));
+      const sum = held.usage.reduce((all, { amount }) => all + amount, 0);
+      return [Math.round(sum * 1_000) / 1_000, held.usage.at(-1)?.source];
+    };
+    expect(await seconds({ type: 'duration', seconds: 2 })).toEqual([2, 'vendor']);
+    expect(await seconds({ type: 'duration', seconds: 1 })).toEqual([1, 'vendor']);
+    expect(await seconds({ type: 'duration', seconds: -1 })).toEqual([1.4, 'counted']);
+    expect(await seconds({ type: 'tokens', input_tokens: 14 })).toEqual([1.4, 'counted']);
+  });
+
   it('uploads after 200 ms of silence, and answers with that where nothing more was said', async () => {
     const held = await call(says({ text: 'yes' }));
     speak(held, 500);

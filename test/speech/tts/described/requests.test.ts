@@ -102,11 +102,13 @@ describe('voices by requests', () => {
     const first = event({ data: { audio: hex.slice(0, 801), status: 1 }, ...ok });
     const whole = `${first.replace(hex.slice(0, 801), hex.slice(0, 800))}${event({
       ...{ data: { audio: hex.slice(800), status: 1 }, ...ok },
-    })}${event({ data: { audio: hex, status: 2 }, extra_info: { usage_characters: 12 }, ...ok })}`;
+    })}${event({ data: { audio: hex, status: 2 }, extra_info: { usage_characters: 24 }, ...ok })}`;
     const settings = { group_id: 'g1', speed: 1.2 };
     const cut = [whole.slice(0, 50), whole.slice(50, 900), whole.slice(900)];
     const held = await say('minimax', ends(...cut), settings, '/v1/t2a_v2');
     expect([held.end, held.heard.ms]).toEqual([undefined, 100]);
+    // A Chinese character is billed as two.
+    expect(held.heard.characters).toBe(24);
     expect(held.asked?.path).toBe('/v1/t2a_v2?GroupId=g1');
     expect(held.body).toMatchObject({
       ...{ model: 'speech-2.8-hd', text: 'Hello there.', stream: true },
