@@ -7,7 +7,8 @@ interface Retirement {
   model: string;
   /** The last day, as a date. */
   endsOn: string;
-  successor: string;
+  /** Undefined: the interface ends with it. */
+  successor: string | undefined;
 }
 
 const OPENAI: readonly (readonly [endsOn: string, successor: string, models: string])[] = [
@@ -24,6 +25,12 @@ const retirements: readonly Retirement[] = [
   ...OPENAI.flatMap(([endsOn, successor, models]) =>
     models.split(' ').map((model) => ({ model, endsOn, successor })),
   ),
+  ...['tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'].map((model) => {
+    return { model, endsOn: '2027-01-06', successor: undefined };
+  }),
+  ...['whisper-1', 'gpt-4o-transcribe', 'gpt-4o-mini-transcribe'].map((model) => {
+    return { model, endsOn: '2027-02-26', successor: undefined };
+  }),
   { model: 'claude-sonnet-4-5', endsOn: '2026-11-30', successor: 'claude-sonnet-5' },
 ];
 

@@ -3,10 +3,10 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
-import { retirementOf } from '../../model/speech-services/retirements.ts';
 import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/schemas/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CircuitBreaker } from '../service/circuit-breaker.ts';
+import { warnOfRetirement } from '../service/retirement-warning.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ModelMeans } from './client/model-client.ts';
 import { FallbackModel } from './fallback.ts';
@@ -49,13 +49,6 @@ export function openModel(
   egress?.check('endpoint' in settings ? settings.endpoint : settings.base_url);
   warnOfRetirement(settings, log);
   return createService(settings, { clock, log, connect: egress?.connect, firstTokenMsMax });
-}
-
-function warnOfRetirement({ provider: service, model }: LlmServiceSettings, log: Log): void {
-  const retirement = retirementOf(model);
-  if (retirement === undefined) return;
-  const { endsOn, successor } = retirement;
-  log.warn({ service, model, endsOn, successor }, 'language model is announced to end');
 }
 
 function createService<P extends LlmProvider>(

@@ -8,18 +8,29 @@ const EMOJI =
 
 /** Text without any of these has no marks: most sentences. */
 const MARKED =
-  /[*_`~<>|[\]\\\n#]|^\s*[-+•‣▪●○◦–]|\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20E3/u;
+  /[*_`~<>|[\]\\\n#【\uE200]|^\s*[-+•‣▪●○◦–]|\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20E3|&#?\w+;|[:;]-?[()DPa-z]|={3}/u;
 
 /** In this order. */
 const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [EMOJI, ' '],
+  // The same in writing: :smile: and :-). A time has digits.
+  [/(?<!\S):[a-z][a-z0-9_+-]{1,30}:(?=[\s.,!?]|$)/g, ' '],
+  [/(?<!\S)[:;]-?[()DP](?=[\s.,!?]|$)/g, ' '],
+  // The end of a line as JSON has it.
+  [/(?<=^|[\s.!?,;)"'])(?:\\n)+/g, '\n'],
+  // Sources of a search, as models that have one write them.
+  [/【[^【】\n]{0,100}】/g, ''],
+  [/\uE200[^\uE201\n]{0,200}\uE201/g, ''],
+  [/(?<=[\p{L}\p{N}.,!?:;"'”’)])[ \t]?(?:\[\^?\d{1,3}\])+/gu, ''],
   // Lines without words: of a table, a rule, a code block.
   [/^[ \t]*\|?[ \t]*:?-{3,}[-:| \t]*$/gm, ''],
-  [/^[ \t]*([-*_][ \t]*){3,}$/gm, ''],
+  [/^[ \t]*(?:([-*_][ \t]*){3,}|={3,}[ \t]*)$/gm, ''],
   [/^[ \t]*`{3,}[^\n]*$/gm, ''],
   [/`{3,}/g, ' '],
   [/`([^`\n]*)`/g, '$1'],
   // Links and images are their texts.
+  [/^[ \t]*\[[^\][\n]{1,100}\]:[ \t]*\S+[^\n]*$/gm, ''],
+  [/\[([^\][\n]*)\]\[[^\][\n]*\]/g, '$1'],
   [/!?\[([^\][\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+"[^"\n]*")?\)/g, '$1'],
   // Addresses in angle brackets are their texts.
   [/<((?:https?:\/\/|mailto:)?[^\s<>]+[.@][^\s<>]+)>/g, '$1'],
@@ -46,6 +57,13 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/(?<![\p{L}\p{N}_])_{1,3}(?=[\p{L}\p{N}])/gu, ''],
   [/(?<=[\p{L}\p{N}.!?,])_{1,3}(?![\p{L}\p{N}_])/gu, ''],
   [/\\([*_`#~[\]()<>|-])/g, '$1'],
+  // Characters of markup.
+  [/&nbsp;/g, ' '],
+  [/&(?:apos|#39|rsquo);/g, "'"],
+  [/&quot;/g, '"'],
+  [/&lt;/g, '<'],
+  [/&gt;/g, '>'],
+  [/&amp;/g, '&'],
   // The end of a line is a pause.
   [/(?<=[\p{L}\p{N}])[ \t]*\n\s*(?=\S)/gu, ', '],
 ];

@@ -38,8 +38,9 @@ export class AnswerDraft {
   #text = '';
   #received = 0;
 
-  constructor({ json }: Pick<LlmRequest, 'json'>) {
-    this.#filter = new UnspokenFilter(json ? 'json' : 'speech');
+  constructor({ json, tools }: Pick<LlmRequest, 'json' | 'tools'>) {
+    const names = tools.map(({ name }) => name);
+    this.#filter = new UnspokenFilter(json ? 'json' : 'speech', names);
   }
 
   /** Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */

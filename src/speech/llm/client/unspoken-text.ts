@@ -1,5 +1,5 @@
 // Removes what is no speech from a model's text while it streams: reasoning (`<think>`), tool calls that leaked into
-// the text (`<tool_call>`, `<function=…>`, `{"name":…}`), special tokens, tags and code blocks. Text without them
+// the text (`<tool_call>`, `<function=…>`, `{"name":…}`, `end_call(…)`), special tokens, tags and code blocks. Text without them
 // passes at once; a piece that may begin one is held until that is decided. The result does not depend on how the
 // text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
 
@@ -10,6 +10,12 @@ export type FilterMode = 'speech' | 'json';
 const TAG_CHARS_MAX = 256;
 /** A code block's first line; a longer one is text. */
 const INFO_CHARS_MAX = 40;
+/** What stands before the name of a function, as models have seen it in their training. */
+const NAMESPACES = ['', 'functions.', 'tools.', 'default_api.'];
+/** The name of a function, or its begin. */
+const WORD_AT_END = /[\w.-]+$/;
+/** With a namespace; services take names of 64. */
+const NAME_CHARS_MAX = 80;
 /** The beginning of an object or of a list of objects, with little white space. */
 const OBJECT = /^(\[\s{0,10})?\{\s{0,10}["']/;
 const OBJECT_BEGIN = /^(\[\s{0,10})?(\{\s{0,10})?$/;
@@ -51,9 +57,10 @@ const TOKEN_ENDS = new Map([
  *  `take` characters that are replaced by `by`, after which a block may follow. */
 type Finding = 'more' | 'text' | { take: number; by: string; block?: Block };
 
-/** Dropped until `closing` has come; undefined: to the end of the text. 'json': until the brackets are closed. */
+/** Dropped until `closing` has come; undefined: to the end of the text. 'json': until the brackets are closed;
+ *  'arguments': until the parenthesis is closed that was taken. */
 interface Block {
-  closing: RegExp | 'json' | undefined;
+  closing: RegExp | 'json' | 'arguments' | undefined;
   closingChars: number;
   isTool: boolean;
 }
@@ -68,10 +75,15 @@ export class UnspokenFilter {
   #afterDrop = false;
   readonly #mode: FilterMode;
   readonly #trigger: RegExp;
+  /** With what stands before them. */
+  readonly #functions: readonly string[];
 
-  constructor(mode: FilterMode = 'speech') {
+  /** `functions`: names of those that the model may call. */
+  constructor(mode: FilterMode = 'speech', functions: readonly string[] = []) {
     this.#mode = mode;
-    this.#trigger = mode === 'speech' ? /[<{[`]/ : /</;
+    this.#trigger = mode === 'speech' ? /[<{[`(]/ : /</;
+    this.#functions =
+      mode === 'json' ? [] : functions.flatMap((name) => NAMESPACES.map((space) => space + name));
   }
 
   /** A tool call was found in the text. */
@@ -96,8 +108,8 @@ export class UnspokenFilter {
     while (this.#held !== '') {
       if (this.#block !== undefined && !this.#skipBlock(this.#block)) break;
       this.#block = undefined;
-      out += this.#passText();
-      const finding = this.#held === '' ? 'more' : find(this.#held, this.#mode, ended);
+      out += this.#passText(ended);
+      const finding = this.#find(ended);
       if (finding === 'more') break;
       out += finding === 'text' ? this.#passTrigger() : this.#drop(finding);
     }
@@ -107,7 +119,7 @@ export class UnspokenFilter {
   /** Whether the block has ended within the held text. */
   #skipBlock({ closing, closingChars }: Block): boolean {
     const held = this.#held;
-    if (closing === 'json') {
+    if (closing === 'json' || closing === 'arguments') {
       const end = this.#brackets.push(held);
       this.#held = end < 0 ? '' : held.slice(end);
       return end >= 0;
@@ -121,10 +133,38 @@ export class UnspokenFilter {
     return true;
   }
 
-  /** Text up to the next trigger. */
-  #passText(): string {
-    const at = this.#held.search(this.#trigger);
-    return this.#pass(at < 0 ? this.#held.length : at);
+  /** Text up to the next trigger, or to the name of a function before it. */
+  #passText(ended: boolean): string {
+    const held = this.#held;
+    const at = held.search(this.#trigger);
+    if (at < 0) return this.#pass(held.length - (ended ? 0 : this.#nameAtEnd(held, true)));
+    return this.#pass(at - (held[at] === '(' ? this.#nameAtEnd(held.slice(0, at), false) : 0));
+  }
+
+  /** The length of a function's name, or of the begin of one, with which the text ends. */
+  #nameAtEnd(text: string, mayGoOn: boolean): number {
+    if (this.#functions.length === 0) return 0;
+    const end = text.slice(-NAME_CHARS_MAX);
+    const [word = ''] = WORD_AT_END.exec(end) ?? [];
+    const isCut = word.length === end.length && (end !== text || /[\w-]/.test(this.#spoken));
+    // A sentence may end before it, without a space.
+    const begins = [...word.matchAll(/(?:^|(?<=\.))[\w-]/g)].map(({ index }) => index);
+    const begin = begins.find((from) => {
+      if (from === 0 && isCut) return false;
+      const name = word.slice(from);
+      return this.#functions.some((each) => (mayGoOn ? each.startsWith(name) : each === name));
+    });
+    return begin === undefined ? 0 : word.length - begin;
+  }
+
+  #find(ended: boolean): Finding {
+    const held = this.#held;
+    if (held === '') return 'more';
+    if (!/^[\w.(-]/.test(held)) return find(held, this.#mode, ended);
+    const at = held.indexOf('(');
+    if (at <= 0) return at === 0 ? 'text' : 'more';
+    const block: Block = { closing: 'arguments', closingChars: 0, isTool: true };
+    return { take: at + 1, by: '', block };
   }
 
   #passTrigger(): string {
@@ -140,7 +180,7 @@ export class UnspokenFilter {
   #drop({ take, by, block }: Exclude<Finding, string>): string {
     this.#held = this.#held.slice(take);
     this.#block = block;
-    this.#brackets = new BracketCount();
+    this.#brackets = new BracketCount(block?.closing === 'arguments' ? 1 : 0);
     this.#leakedTool ||= block?.isTool ?? false;
     const said = this.#say(by);
     this.#afterDrop = true;
@@ -257,13 +297,22 @@ function findObject(held: string, more: 'more' | 'text'): Finding {
   return 'text';
 }
 
-/** Finds the end of an object. */
+/** Finds the end of an object, or of the arguments of a function. */
 class BracketCount {
-  #depth = 0;
+  #depth: number;
+  readonly #opening: RegExp;
+  readonly #closing: RegExp;
   #quote = '';
   #escaped = false;
   /** The first kind of quotes. An object in Python has both kinds; in JSON an apostrophe is text. */
   #quotes = '';
+
+  /** `depth`: parentheses that are open. */
+  constructor(depth = 0) {
+    this.#depth = depth;
+    this.#opening = depth === 0 ? /[{[]/ : /[{[(]/;
+    this.#closing = depth === 0 ? /[}\]]/ : /[}\])]/;
+  }
 
   /** The index behind the last bracket, -1 if the object does not end in the text so far. */
   push(text: string): number {
@@ -287,8 +336,8 @@ class BracketCount {
       this.#quotes ||= char;
       this.#quote = char;
     }
-    if (char === '{' || char === '[') this.#depth += 1;
-    if (char !== '}' && char !== ']') return false;
+    if (this.#opening.test(char)) this.#depth += 1;
+    if (!this.#closing.test(char)) return false;
     this.#depth -= 1;
     return this.#depth <= 0;
   }

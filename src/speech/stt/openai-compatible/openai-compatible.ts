@@ -9,6 +9,7 @@ import type {
   SpeachesSttSettings,
   WhisperCppSettings,
 } from '../../../model/speech-services/schemas/generic-stt.ts';
+import { warnOfRetirement } from '../../service/retirement-warning.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { SpeechToText } from '../stt.ts';
 import { BatchRecognizer } from './batch-recognizer.ts';
@@ -24,6 +25,7 @@ import {
 
 /** `openai` and `groq`. */
 export function createOpenAiStt(settings: OpenAiSttSettings, means: ServiceMeans): SpeechToText {
+  warnOfRetirement(settings, means.log);
   return create(openAiProfile(settings), means);
 }
 

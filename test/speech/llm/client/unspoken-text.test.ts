@@ -5,8 +5,10 @@ import {
   UnspokenFilter,
 } from '../../../../src/speech/llm/client/unspoken-text.ts';
 
+const FUNCTIONS = ['end_call', 'finish'];
+
 function spoken(deltas: string[], mode?: FilterMode): string {
-  const filter = new UnspokenFilter(mode);
+  const filter = new UnspokenFilter(mode, FUNCTIONS);
   return deltas.map((delta) => filter.push(delta)).join('') + filter.end();
 }
 
@@ -54,6 +56,15 @@ const CASES: [string, string][] = [
   ['Is 3 < 5 or 5 > 3? <3', 'Is 3 < 5 or 5 > 3? <3'],
   ['<thin air', '<thin air'],
   ['a [note] {x} `', 'a [note] {x} `'],
+  ['Bye. end_call(reason="it\'s (over)", n=[1, 2]) See you.', 'Bye. See you.'],
+  ['functions.end_call({"a": {"b": ")"}}) Bye.', 'Bye.'],
+  ['Bye.finish() See you.', 'Bye. See you.'],
+  ['Bye.\n\nend_call()', 'Bye.\n\n'],
+  ['end_call(', ''],
+  [
+    'We finish (on Monday), other_call(9), my_end_call(9) and end_call.',
+    'We finish (on Monday), other_call(9), my_end_call(9) and end_call.',
+  ],
   ['so <tool_ca', 'so '],
   ['so <|im_e', 'so '],
   ['', ''],
@@ -106,17 +117,20 @@ describe('what is no speech', () => {
   });
 
   it('passes text at once that is speech', () => {
-    const filter = new UnspokenFilter();
-    expect(['Hel', 'lo, is 3 <', ' 5? ', 'Yes'].map((delta) => filter.push(delta))).toEqual([
+    const filter = new UnspokenFilter('speech', FUNCTIONS);
+    const deltas = ['Hel', 'lo, is 3 <', ' 5? ', 'Yes', ' en', 'ough'];
+    expect(deltas.map((delta) => filter.push(delta))).toEqual([
       'Hel',
       'lo, is 3 ',
       '< 5? ',
       'Yes',
+      ' ',
+      'enough',
     ]);
   });
 
   it('never changes text without brackets and backticks', () => {
-    const text = fc.string().map((each) => each.replace(/[<{[`]/g, ''));
+    const text = fc.string().map((each) => each.replace(/[<{[`(]/g, ''));
     fc.assert(
       fc.property(text, (whole) => {
         expect(spoken(whole.split(''))).toBe(whole);
@@ -131,16 +145,12 @@ describe('what is no speech', () => {
 
   it('notes a tool call that leaked, and nothing else', () => {
     const leaked = (text: string) => {
-      const filter = new UnspokenFilter();
+      const filter = new UnspokenFilter('speech', FUNCTIONS);
       filter.push(text);
       return filter.leakedTool;
     };
-    expect(['{"name": 1}', '<tool_call>', '<|python_tag|>', '```json\n'].map(leaked)).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ]);
+    const leaks = ['{"name": 1}', '<tool_call>', '<|python_tag|>', '```json\n', 'end_call(x)'];
+    expect(leaks.map(leaked)).toEqual(leaks.map(() => true));
     expect(['<think>', 'Hi <b>', '<|im_end|>', ''].map(leaked)).toEqual([
       false,
       false,

@@ -321,6 +321,16 @@ describe('openai', () => {
     expect(heard).toBe('Hello.');
   });
 
+  it('never speaks a function that the model calls in its text', async () => {
+    const called = { name: 'end_call', description: '', parameters: { type: 'object' } };
+    const asked = { ...ask, tools: [called] };
+    server.script(says('Good bye. end_call(reason="he has gone") '));
+    expect((await respond(asked)).text.trim()).toBe('Good bye.');
+    expect(heard.trim()).toBe('Good bye.');
+    server.script(says('end_call()'));
+    await expect(respond(asked)).rejects.toMatchObject({ code: 'LLM_MALFORMED' });
+  });
+
   it.each([
     ['one JSON body', 'application/json'],
     ['one JSON body under the wrong type', 'text/event-stream'],

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
+import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
+import { createSttService } from '../../../src/speech/stt/registry.ts';
+import { createTtsService } from '../../../src/speech/tts/registry.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { serviceMeans } from '../../fakes/services/service-means.ts';
+
+it("says when OpenAI's models for speech end, and of no other server's", () => {
+  const { log, lines } = quietLog();
+  const means = { ...serviceMeans(new FakeClock()), log };
+  const account = { provider: 'openai', api_key: 'k' } as const;
+  createSttService(sttServices.openai.parse(account), means);
+  createTtsService(ttsServices.openai.parse(account), means);
+  createSttService(sttServices.groq.parse({ ...account, provider: 'groq' }), means);
+  createTtsService(
+    ttsServices.openai_compatible.parse({
+      ...{ provider: 'openai_compatible', base_url: 'https://a.example' },
+      ...{ model: 'tts-1', voice: 'v' },
+    }),
+    means,
+  );
+  expect(lines().map(({ model, endsOn }) => [model, endsOn])).toEqual([
+    ['gpt-4o-transcribe', '2027-02-26'],
+    ['gpt-4o-mini-tts', '2027-01-06'],
+  ]);
+});
