@@ -65,6 +65,8 @@ export class ServiceHttp {
   readonly #agent: Agent;
   /** Keeps no connection. */
   readonly #fresh: Agent;
+  /** Origins to which a connection is being opened ahead. */
+  readonly #preparing = new Set<string>();
   /** Errors of connections on which the service had answered before. */
   readonly #ofKept = new WeakSet<Error>();
 
@@ -133,13 +135,20 @@ export class ServiceHttp {
     }
   }
 
-  /** Opens a connection to `url` ahead of the first request. Returns at once and never throws. */
+  /** Opens a connection to `url` ahead of the next request, unless one is idle or being opened: ringing phones must not
+   *  become requests that count at the service. Returns at once and never throws. */
   prepare(url: string, headers: Record<string, string> = {}): void {
+    const origin = URL.parse(url)?.origin ?? '';
+    const stats = this.#agent.stats[origin];
+    const hasFree = stats !== undefined && 'free' in stats && stats.free > 0;
+    if (hasFree || this.#preparing.has(origin)) return;
+    this.#preparing.add(origin);
     const signal = new AbortController().signal;
     this.#request({ method: 'GET', url, headers, signal, answerMsMax: PREPARE_MS_MAX }, false)
       .then((answer) => answer.bytes(ERROR_BYTES_MAX))
       // Any answer will do: the connection is open then. A fault appears again in the request.
-      .catch(() => undefined);
+      .catch(() => undefined)
+      .finally(() => this.#preparing.delete(origin));
   }
 
   /** A fault of this service. */

@@ -62,6 +62,22 @@ describe('a request to a service', () => {
     expect((await faultsOf('acme')) - before).toBe(1);
   });
 
+  it('opens one connection ahead for all phones that ring, and none while one is idle', async () => {
+    const asked: string[] = [];
+    const url = await serve(({ method }, response) => {
+      asked.push(method ?? '');
+      response.end('{}');
+    });
+    const { http } = client();
+    for (let i = 0; i < 20; i++) http.prepare(`${url}/models`);
+    await vi.waitFor(() => expect(asked).toEqual(['GET']));
+    await http.request({ ...post, url }).then((answer) => answer.bytes(100));
+    await settle();
+    for (let i = 0; i < 20; i++) http.prepare(`${url}/models`);
+    for (let i = 0; i < 10; i++) await settle();
+    expect(asked).toEqual(['GET', 'POST']);
+  });
+
   it('counts no fault of a page that is too long for such a connection either', async () => {
     const closed = deferred();
     const url = await serve((_, response) => {
