@@ -124,10 +124,15 @@ export class FakeTts implements TextToSpeech {
   /** Lines that are rendered ahead. */
   readonly rendered: string[] = [];
   aborted = 0;
+  prepared = 0;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  prepare(): void {
+    this.prepared += 1;
   }
 
   synthesize(

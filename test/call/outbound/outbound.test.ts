@@ -189,12 +189,12 @@ describe('a call that is started', () => {
     expect(llm.requests).toEqual([]);
   });
 
-  it('connects to the recogniser while it rings, and opens a session once it is answered', async () => {
+  it('connects to recogniser and voice while it rings, and opens a session once it is answered', async () => {
     const harness = await held.harness.prepare();
     const stt = new RecognizingService({ clock: harness.clock, name: 'recogniser' });
     harness.speech.stt = stt;
     const { runId } = await harness.start();
-    await harness.until(() => stt.prepared === 1);
+    await harness.until(() => stt.prepared === 1 && harness.tts.prepared === 1);
     expect(stt.sessions).toEqual([]);
     const stream = await harness.connect(await harness.pickUp(runId));
     expect(stt.sessions).toEqual([]);

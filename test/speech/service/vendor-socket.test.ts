@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
@@ -8,7 +13,7 @@ import {
 } from '../../../src/speech/service/vendor-socket.ts';
 import { WarmConnections } from '../../../src/speech/service/warm-connections.ts';
 import { makeAuthority, makeCertificate } from '../../fakes/certificates.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import {
   type SocketService,
   type SocketServiceOptions,
@@ -238,6 +243,30 @@ describe('a service connection', () => {
     expect(texts).toEqual([]);
     expect(clock.timers).toBe(0);
   });
+
+  it('cuts the connection of a service that does not close it within 2 s', async () => {
+    // It upgrades, and answers no close.
+    const sockets: Duplex[] = [];
+    const deaf = createServer().on('upgrade', ({ headers }, socket: Duplex) => {
+      const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+      const accept = createHash('sha1').update(key).digest('base64');
+      const head = ['HTTP/1.1 101 Switching', 'Upgrade: websocket', 'Connection: Upgrade'];
+      socket.write([...head, `Sec-WebSocket-Accept: ${accept}`, '', ''].join('\r\n'));
+      socket.on('end', () => socket.destroy()).on('error', () => undefined);
+      sockets.push(socket.resume());
+    });
+    opened.push(deaf.listen(0, '127.0.0.1'));
+    await once(deaf, 'listening');
+    const { port } = deaf.address() as AddressInfo;
+    const { socket, clock } = open(`ws://127.0.0.1:${port}`);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    socket.close('bye');
+    clock.advance(1_999);
+    await settle();
+    expect(sockets[0]?.destroyed).toBe(false);
+    clock.advance(1);
+    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true));
+  });
 });
 
 describe('connections opened ahead', () => {
@@ -309,6 +338,14 @@ describe('connections opened ahead', () => {
     clock.advance(0);
     expect(faults).toMatchObject([{ kind: 'request' }]);
     await vi.waitFor(async () => expect(await acme.open()).toBe(0));
+  });
+
+  it('are no more than 200 in a process', async () => {
+    const acme = await service();
+    const { warm, clock } = warmUp();
+    for (let i = 0; i < 210; i++) warm.prepare(acme.url);
+    expect(clock.timers).toBe(200);
+    await vi.waitFor(() => expect(acme.accepted()).toBe(200));
   });
 
   it('close when they are not used for 30 s', async () => {

@@ -170,6 +170,18 @@ describe('the voices of a call', () => {
     expect(heard.ends).toEqual(['done']);
   });
 
+  it('go on with the next one when a service ends the utterance before the model does', async () => {
+    const { clock, say, logOf } = setUp({ failure: failing(1_800, 'done') }, {});
+    const { heard, stream } = say(CLAUSE, SENTENCE);
+    await clock.advanceAsync(100);
+    expect(logOf(1)).toEqual([`push ${SENTENCE}`, 'flush']);
+    stream.push(LAST);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect(heard.from).toEqual([0, CLAUSE.length + 1]);
+    expect(heard.ends).toEqual(['done']);
+  });
+
   it('pass by a service whose circuit is open, and end with the embedded one', async () => {
     const { clock, say, services, logOf } = setUp({}, {}, 'sentences');
     for (const nth of [0, 1]) services[nth]?.circuit.failed(faultOf('auth'));
