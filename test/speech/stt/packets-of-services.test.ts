@@ -29,7 +29,9 @@ afterEach(async () => {
 type Start = (clock: FakeClock) => Promise<SttServer>;
 const ofModel = (model: string, baseUrl: string) => ({ api_key: KEY, model, base_url: baseUrl });
 
-const SERVICES: [string, Start, (url: string) => SttSettings][] = [
+type Settings = Exclude<SttSettings, { provider: 'pocketsphinx' }>;
+
+const SERVICES: [string, Start, (url: string) => Settings][] = [
   ...['nova-3', 'flux-general-en'].map((model): (typeof SERVICES)[number] => [
     model,
     (clock) => startDeepgramServer({ clock, key: KEY }),
@@ -48,7 +50,7 @@ const SERVICES: [string, Start, (url: string) => SttSettings][] = [
   ]),
 ];
 
-async function speak(start: Start, settingsOf: (url: string) => SttSettings) {
+async function speak(start: Start, settingsOf: (url: string) => Settings) {
   const clock = new FakeClock();
   const server = await start(clock);
   const stt = createSttService(settingsOf(server.url), serviceMeans(clock));

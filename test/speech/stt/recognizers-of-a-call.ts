@@ -11,7 +11,7 @@ import {
 import { RecognizerRig } from './recognizer-rig.ts';
 import { SpeakingCaller } from './speaking-caller.ts';
 
-type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
+export type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
 
 export function call(...given: Given[]) {
   const clock = new FakeClock();

@@ -9,7 +9,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
-import { call } from './recognizers-of-a-call.ts';
+import { call, type Given } from './recognizers-of-a-call.ts';
 import { many } from './speaking-caller.ts';
 
 describe('recognisers with a fallback', () => {

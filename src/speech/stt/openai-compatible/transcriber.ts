@@ -26,7 +26,7 @@ export interface Upload {
   spoken: Omit<Spoken, 'prompt'>;
 }
 
-export interface Transcript {
+interface Transcript {
   words: RecognizedWords;
   /** By the service's count; anything where it gives none. */
   billedSeconds: unknown;
