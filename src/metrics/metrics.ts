@@ -271,7 +271,7 @@ export const serviceFaults = new Counter({
 });
 export const serviceCircuit = new Gauge({
   name: 'patchbay_service_circuit_open',
-  help: '1 while calls do not use a speech service because it failed',
+  help: 'Accounts and settings of a speech service that calls do not use because it failed',
   labelNames: ['service'] as const,
   registers,
 });

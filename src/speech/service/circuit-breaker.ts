@@ -39,6 +39,8 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
+  /** It is among those of the metric. */
+  #isCounted = false;
   readonly #account: CircuitBreaker | undefined;
 
   /** `account`: shared with other settings of the same account, for the faults that concern them too. */
@@ -84,7 +86,7 @@ export class CircuitBreaker {
     this.#opensUntil = undefined;
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
-    serviceCircuit.set({ service: this.#service }, 0);
+    this.#count(false);
   }
 
   failed(fault: ServiceFault): void {
@@ -132,6 +134,13 @@ export class CircuitBreaker {
     this.#probeSince = undefined;
     this.#faults = [];
     this.#results = [];
-    serviceCircuit.set({ service: this.#service }, 1);
+    this.#count(true);
+  }
+
+  /** Other accounts of the service have circuits of their own. */
+  #count(isOpen: boolean): void {
+    if (isOpen === this.#isCounted) return;
+    this.#isCounted = isOpen;
+    serviceCircuit.inc({ service: this.#service }, isOpen ? 1 : -1);
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { serviceCircuit } from '../../../src/metrics/metrics.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -111,6 +112,24 @@ describe('a circuit breaker', () => {
     for (let i = 0; i < 3; i++) fail('network');
     circuit.succeeded();
     expect(circuit.admit()).toBe(false);
+  });
+
+  it('is counted while it is open, whatever other accounts of the service do', async () => {
+    const openOf = async () => {
+      const { values } = await serviceCircuit.get();
+      return values.find(({ labels }) => labels.service === 'acme')?.value ?? 0;
+    };
+    const before = await openOf();
+    const [one, other] = [breaker(), breaker()];
+    one.fail('auth');
+    one.fail('auth');
+    other.fail('quota');
+    expect((await openOf()) - before).toBe(2);
+    other.clock.advance(300_000);
+    other.circuit.admit();
+    other.circuit.succeeded();
+    other.circuit.succeeded();
+    expect((await openOf()) - before).toBe(1);
   });
 
   it('names the permanent fault until the service works again', () => {
