@@ -294,8 +294,8 @@ const rows = {
     [
       'Services not used',
       'short',
-      [[most('patchbay_service_circuit_open', 'service'), '{{service}}']],
-      '1 while calls go to the next service, because this one failed.',
+      [[now('patchbay_service_circuit_open', 'service'), '{{service}}']],
+      'Accounts and settings of a service in whose place calls use the next one, because it failed.',
     ],
     [
       'Model tokens',
