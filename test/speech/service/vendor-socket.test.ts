@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
+import { serviceFaults } from '../../../src/metrics/metrics.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import {
   VendorSocket,
@@ -87,6 +88,22 @@ describe('a service connection', () => {
     expect(fault).toMatchObject({ kind, isPermanent, retryAfterMs: 7_000, service: 'acme' });
     expect(fault?.detail).toBe('no [redacted] here');
     expect(JSON.stringify(fault?.facts) + fault?.message).not.toContain('key-1234');
+  });
+
+  it('counts each fault by job, service and kind', async () => {
+    const count = async () => {
+      const { values } = await serviceFaults.get();
+      const counted = values.find(({ labels }) => {
+        return labels.kind === 'stt' && labels.service === 'acme' && labels.fault === 'quota';
+      });
+      return counted?.value ?? 0;
+    };
+    const before = await count();
+    const acme = await service({ refuse: { status: 402, body: '{}' } });
+    const { faults, socket } = open(acme.url);
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    socket.fail('quota', 'again');
+    expect((await count()) - before).toBe(1);
   });
 
   it('reports an address that refuses connections as a network fault', async () => {
