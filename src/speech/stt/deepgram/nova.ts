@@ -14,7 +14,8 @@ const KEEPALIVE_MS = 4_000;
 const PACKET_MS = 100;
 /** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
 const FINAL_MS_MAX = 1_000;
-/** Audio behind the last fixed words that the service may not have got when it fixed them. */
+/** Audio behind the last fixed words that the service may not have got when it fixed them. The answer to Finalize ends no
+ *  earlier before the audio that was asked for: others are late answers to the one before. */
 const OPEN_MS = 500;
 
 const word = z.object({
@@ -57,6 +58,7 @@ export class NovaRecognizer implements Recognizer {
   /** Fixed words that have not gone out. */
   #pieces: RecognizedWords[] = [];
   #interim: RecognizedWords | undefined;
+  #interimStartS = 0;
   #interimEndS = 0;
   /** Seconds in the stream up to which the service has fixed words. */
   #fixedS = 0;
@@ -142,14 +144,18 @@ export class NovaRecognizer implements Recognizer {
     const words = isOver ? NO_WORDS : wordsAfter(given, this.#lastWordS);
     if (given.is_final !== true) {
       this.#interim = words.text === '' ? undefined : words;
+      this.#interimStartS = given.start;
       this.#interimEndS = given.start + given.duration;
       if (words.text !== '') this.#listener.onPartial(joinWords([...this.#pieces, words]));
       return;
     }
-    this.#interim = undefined;
-    this.#fixedS = Math.max(this.#fixedS, given.start + given.duration);
+    const endS = given.start + given.duration;
+    // A late final says nothing about words behind it.
+    if (endS > this.#interimStartS) this.#interim = undefined;
+    this.#fixedS = Math.max(this.#fixedS, endS);
     this.#fix(words);
-    if (given.from_finalize === true && this.#owed.isDue) this.#answer();
+    const isAnswer = given.from_finalize === true && endS * 1_000 > this.#askedMs - OPEN_MS;
+    if (isAnswer && this.#owed.isDue) this.#answer();
     else if (!this.#owed.isDue) this.#unasked(given.speech_final === true);
   }
 

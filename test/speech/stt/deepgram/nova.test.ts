@@ -147,6 +147,18 @@ describe('Deepgram nova', () => {
     expect(rig.usage).toHaveLength(1);
   });
 
+  // Late answers to Finalize were taken for answers to the next one, and cleared its words.
+  it('takes a late answer to Finalize for none of the next turn', async () => {
+    const { rig } = await connect({ faults: { finals: 'late' } });
+    for (const turn of ['w0 w1', 'w2', 'w3 w4']) {
+      await rig.turn(turn);
+      await rig.silence(1_900);
+    }
+    await rig.silence(4_000);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1', 'w2', 'w3 w4']);
+    expect(rig.errors).toEqual([]);
+  });
+
   it.each([
     ['twice', 'w0 w1'],
     ['late', 'w0 w1'],
