@@ -22,6 +22,9 @@ export interface SessionFaults {
   kind?: FaultKind;
   /** No results from here on. */
   silentAtMs?: number;
+  /** No words and no sign of life from here on; `finalize` is answered without words, as clients do it whose service has
+   *  stopped. */
+  deafAtMs?: number;
   failOnFinalize?: boolean;
   neverFinal?: boolean;
 }
@@ -110,9 +113,14 @@ class Session implements Recognizer {
     return silentAtMs !== undefined && this.finder.positionMs >= silentAtMs;
   }
 
+  get #isDeaf(): boolean {
+    return this.finder.positionMs >= (this.#faults.deafAtMs ?? Number.POSITIVE_INFINITY);
+  }
+
   push(frame: Int16Array): void {
     if (this.isClosed || this.#hasFailed) return;
-    const words = this.finder.push(ulawOf(frame));
+    const heard = this.finder.push(ulawOf(frame));
+    const words = this.#isDeaf ? [] : heard;
     this.#words.push(...words);
     if (words.length > 0) this.#heard();
     const { endsAfterMs, eagerAfterMs = Number.POSITIVE_INFINITY } = this.#options;

@@ -161,6 +161,39 @@ describe('recognisers with a fallback', () => {
     expect(at.rig.text).toBe('w1');
   });
 
+  // A service that had stopped answered one-word turns with nothing, call after call, until somebody said a longer sentence.
+  it('replay a word to a new session where the service gave no sign of life, and count the fault', () => {
+    const at = call({ faults: (nth) => (nth === 0 ? { deafAtMs: 1_000 } : {}) }, {});
+    at.silence(1_200);
+    at.turn('w1');
+    at.silence(2_000);
+    expect([at.rig.text, at.rig.finals.length, at.rig.errors]).toEqual(['w1', 1, []]);
+    expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([2, 0]);
+  });
+
+  it('look into short voice without words twice in a call, with the service that it has', () => {
+    const at = call({}, {});
+    const click = Array.from({ length: 15 }, () => new Int16Array(160).fill(9));
+    const noise = () => {
+      at.rig.recognizer.speechStarted();
+      at.hear(click);
+      at.rig.recognizer.speechStopped?.();
+      at.silence(300);
+      at.rig.recognizer.finalize();
+      at.silence(4_000);
+    };
+    for (let turn = 0; turn < 4; turn++) {
+      noise();
+      at.turn('w1');
+      at.silence(2_000);
+    }
+    expect(at.rig.text).toBe('w1 w1 w1 w1');
+    expect(at.rig.finals).toHaveLength(8);
+    expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([3, 0]);
+    for (let fault = 0; fault < 2; fault++) at.a.circuit.failed(failed('overload'));
+    expect(at.a.circuit.state).toBe('closed');
+  });
+
   it('expect nothing during speech from a service without interim words', () => {
     const faults = () => ({ silentAtMs: 0 });
     const at = call({ capabilities: { interimWords: false }, faults }, {});
@@ -178,7 +211,7 @@ describe('recognisers with a fallback', () => {
 
   it('skip services whose circuits are open', () => {
     const at = call({ faults: () => ({ failAtMs: 500, kind: 'auth' }) }, {}, {});
-    for (let i = 0; i < 3; i++) at.b.circuit.failed(fault('overload'));
+    for (let i = 0; i < 3; i++) at.b.circuit.failed(failed('overload'));
     at.turn('w1 w2');
     at.silence(2_000);
     expect(at.b.service.sessions).toHaveLength(0);
@@ -335,7 +368,7 @@ describe('recognisers with a fallback', () => {
 });
 
 const no = () => undefined;
-const fault = (kind: 'overload') => new ServiceFault('stt', 'b', kind, { detail: '' });
+const failed = (kind: 'overload') => new ServiceFault('stt', 'b', kind, { detail: '' });
 
 /** 0 to 1, the same for each seed. Source: mulberry32. */
 function randomOf(seed: number): () => number {

@@ -260,6 +260,7 @@ export class FallbackRecognizer implements Recognizer {
       this.#suspect = undefined;
       serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
       circuit?.failed(fault);
+      this.#watchdog.wasRight();
     }
     if (this.#session !== undefined) this.#alive(this.#session);
   }
@@ -276,8 +277,10 @@ export class FallbackRecognizer implements Recognizer {
 
   #final(session: RecognizerSession, words: RecognizedWords): void {
     if (words.text !== '') this.#understood();
-    else if (session.owesFinal && this.#watchdog.isSuspicious()) {
-      if (this.#silent('no sign of life')) return;
+    else if (session.owesFinal) {
+      if (this.#isDoubtful()) return;
+      // Another session found no words either.
+      this.#suspect = undefined;
     }
     this.#partialWords = undefined;
     const answered = session.answered();
@@ -313,10 +316,19 @@ export class FallbackRecognizer implements Recognizer {
 
   // Faults.
 
+  /** A turn without words, of a service that may have stopped: true if another session gets its audio. */
+  #isDoubtful(): boolean {
+    // It answers phrases that it knows, and nothing else.
+    if (this.#line.current?.service.capabilities.closedOnly === true) return false;
+    const doubt = this.#watchdog.doubt();
+    return doubt !== undefined && this.#silent('no sign of life', doubt === 'word');
+  }
+
   /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
    *  that is silent too, the audio has no words. Returns false if no session or service is left. */
-  #silent(detail: string): boolean {
-    const next = this.#watchdog.silences > 1 ? this.#line.next() : this.#line.index;
+  #silent(detail: string, isShort = false): boolean {
+    const isOther = !isShort && this.#watchdog.silences > 1;
+    const next = isOther ? this.#line.next() : this.#line.index;
     const entry = this.#line.at(next);
     if (next === undefined || entry === undefined) return false;
     if (next !== this.#line.index && entry.service.capabilities.closedOnly === true) return false;

@@ -5,6 +5,10 @@ import type { Clock, Timer } from '../../../std/clock.ts';
 /** From the begin of speech to the first sign of life; shorter speech may have no words. */
 const FIRST_MS_MAX = 4_000;
 const SPEECH_MS_MIN = 1_200;
+/** A word is no shorter. */
+const WORD_MS_MIN = 200;
+/** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. */
+const SHORT_DOUBTS_MAX = 2;
 /** Silences without words between them that are looked into; after that, it is the line that has no words. */
 const SILENCES_MAX = 2;
 /** Between two signs of life while the caller speaks. */
@@ -16,6 +20,7 @@ export class SpeechWatchdog {
   readonly #clock: Clock;
   readonly #onSilent: (detail: string) => void;
   #timer: Timer | undefined;
+  #shortDoubts = 0;
   #isSpeaking = false;
   #hasEvent = false;
   /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
@@ -72,12 +77,23 @@ export class SpeechWatchdog {
     this.#spokeMs = 0;
   }
 
-  /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so. */
-  isSuspicious(): boolean {
-    if (this.#hasEvent || this.#spokeMs < SPEECH_MS_MIN) return false;
-    if (this.silences >= SILENCES_MAX) return false;
+  /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so; short speech is
+   *  worth another session of the same service, and does not count. */
+  doubt(): 'speech' | 'word' | undefined {
+    if (this.#hasEvent || this.#spokeMs < WORD_MS_MIN) return undefined;
+    if (this.#spokeMs < SPEECH_MS_MIN) {
+      if (this.#shortDoubts >= SHORT_DOUBTS_MAX) return undefined;
+      this.#shortDoubts += 1;
+      return 'word';
+    }
+    if (this.silences >= SILENCES_MAX) return undefined;
     this.silences += 1;
-    return true;
+    return 'speech';
+  }
+
+  /** Another session found words in the same audio. */
+  wasRight(): void {
+    this.#shortDoubts = 0;
   }
 
   #await(ms: number): void {
