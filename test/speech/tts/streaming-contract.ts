@@ -205,6 +205,19 @@ export function streamingContract({
       expect(JSON.stringify([fault.facts, fault.detail, fault.message])).not.toContain('wrong-key');
     });
 
+    it('bills no text that never reached the service', async () => {
+      const { fake, say } = await setUp({ refuse: { status: 503, body: '{"message":"no"}' } });
+      const refused = say(CLAUSE, REST);
+      refused.stream.end();
+      await ended(refused.heard);
+      expect(refused.heard.characters).toBe(0);
+      fake.faults = {};
+      const next = say(CLAUSE);
+      next.stream.end();
+      await ended(next.heard);
+      expect(next.heard.characters).toBe(CLAUSE.length);
+    });
+
     it.each([
       [402, 'quota'],
       [429, 'rate'],

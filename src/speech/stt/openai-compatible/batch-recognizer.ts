@@ -28,6 +28,8 @@ interface Attempt {
   words: RecognizedWords | undefined;
   /** When the turn asked for it; undefined before. */
   askedMs: number | undefined;
+  /** Of its upload that is on no bill yet. */
+  unbilledSeconds: number;
 }
 
 export class BatchRecognizer implements Recognizer {
@@ -94,7 +96,7 @@ export class BatchRecognizer implements Recognizer {
   speechResumed(): void {
     this.#silence?.cancel();
     this.#voiceToMs = undefined;
-    this.#speculation?.controller.abort();
+    this.#abort(this.#speculation);
     this.#speculation = undefined;
   }
 
@@ -129,8 +131,8 @@ export class BatchRecognizer implements Recognizer {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#silence?.cancel();
-    this.#speculation?.controller.abort();
-    for (const { controller } of this.#due.splice(0)) controller.abort();
+    this.#abort(this.#speculation);
+    for (const attempt of this.#due.splice(0)) this.#abort(attempt);
     this.#parts = [];
   }
 
@@ -148,9 +150,11 @@ export class BatchRecognizer implements Recognizer {
   /** The words of what was collected so far. */
   #attempt(): Attempt {
     const controller = new AbortController();
-    const attempt: Attempt = { controller, words: undefined, askedMs: undefined };
+    const unbilledSeconds = this.#samples / RATE_HZ;
+    const attempt: Attempt = { controller, words: undefined, askedMs: undefined, unbilledSeconds };
     if (this.#samples < SAMPLES_MIN) {
       attempt.words = NO_WORDS;
+      attempt.unbilledSeconds = 0;
       return attempt;
     }
     const upload: Upload = {
@@ -162,15 +166,14 @@ export class BatchRecognizer implements Recognizer {
         voiceMs: (this.#voiceToMs ?? this.#nowMs) - this.#voiceFromMs,
       },
     };
-    const counted = this.#reportUsage();
     this.#transcriber.transcribe(upload, controller.signal).then(
       ({ words, billedSeconds }) => {
-        const correction = correctedUsage(counted, billedSeconds);
-        if (correction !== undefined) this.#listener.onUsage?.(correction);
         attempt.words = words;
+        this.#correct(this.#bill(attempt), billedSeconds);
         this.#answer();
       },
       (error: unknown) => {
+        if (isRefusal(error)) attempt.unbilledSeconds = 0;
         if (!controller.signal.aborted) this.#fail(error, attempt);
       },
     );
@@ -189,6 +192,7 @@ export class BatchRecognizer implements Recognizer {
 
   #fail(error: unknown, attempt?: Attempt): void {
     if (this.#isOver) return;
+    if (attempt !== undefined) this.#bill(attempt);
     this.close();
     const fault =
       error instanceof GatewayError
@@ -205,15 +209,30 @@ export class BatchRecognizer implements Recognizer {
     serviceSeconds.observe({ kind: 'stt', service, result }, seconds);
   }
 
-  /** Services count what is uploaded, also where the answer is not awaited. */
-  #reportUsage(): ServiceUsage {
+  #abort(attempt: Attempt | undefined): void {
+    if (attempt === undefined) return;
+    attempt.controller.abort();
+    this.#bill(attempt);
+  }
+
+  /** Services count what they have taken, also where the answer is not awaited. */
+  #bill(attempt: Attempt): ServiceUsage | undefined {
     const { service, model } = this.#transcriber.profile;
+    const amount = attempt.unbilledSeconds;
+    attempt.unbilledSeconds = 0;
+    if (amount === 0) return undefined;
     const usage: ServiceUsage = {
       ...{ job: 'stt', service, model },
-      ...{ unit: 'seconds', amount: this.#samples / RATE_HZ, source: 'counted' },
+      ...{ unit: 'seconds', amount, source: 'counted' },
     };
     this.#listener.onUsage?.(usage);
     return usage;
+  }
+
+  /** By the service's own count. */
+  #correct(counted: ServiceUsage | undefined, billedSeconds: number | undefined): void {
+    const correction = counted && correctedUsage(counted, billedSeconds);
+    if (correction !== undefined) this.#listener.onUsage?.(correction);
   }
 
   #joined(): Int16Array {
@@ -225,6 +244,11 @@ export class BatchRecognizer implements Recognizer {
     }
     return all;
   }
+}
+
+/** By its status the service has not taken the upload. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof GatewayError && Number(error.facts['status']) >= 400;
 }
 
 /** The models know languages, not regions; without one they detect it. */

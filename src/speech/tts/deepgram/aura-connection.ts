@@ -44,6 +44,8 @@ export class AuraConnection implements PooledConnection {
   /** Monotonic times of the last flushes. */
   #flushes: number[] = [];
   #active: Active | undefined;
+  /** Their text waits for the connection, cancelled ones' as well. */
+  readonly #unsent = new Set<ServiceUtterance>();
   #isClearing = false;
   #isClosed = false;
   #timer: Timer | undefined;
@@ -60,6 +62,7 @@ export class AuraConnection implements PooledConnection {
       ...options.socket,
       clock: options.clock,
       listener: {
+        onReady: () => this.#ready(),
         onText: (text) => this.#message(text),
         onBinary: (bytes) => this.#audio(bytes),
         onFault: (fault) => this.#failed(fault),
@@ -101,10 +104,17 @@ export class AuraConnection implements PooledConnection {
     this.#socket.close('{"type":"Close"}');
   }
 
+  #ready(): void {
+    for (const utterance of this.#unsent) utterance.sent();
+    this.#unsent.clear();
+  }
+
   #push(active: Active, text: string): void {
     if (this.#active !== active || active.isEnded || !isSpeakable(text)) return;
     const piece = pieceOf(text);
-    active.utterance.pushed(piece);
+    const { isReady } = this.#socket;
+    if (!isReady) this.#unsent.add(active.utterance);
+    active.utterance.pushed(piece, isReady);
     active.waiting += piece;
     this.#send(active, { type: 'Speak', text: piece });
     this.#flushInTime(active);

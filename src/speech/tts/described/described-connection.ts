@@ -53,6 +53,8 @@ export class DescribedConnection implements PooledConnection {
   readonly #options: DescribedConnectionOptions;
   readonly #socket: VendorSocket;
   #active: Active | undefined;
+  /** Their text waits for the connection, cancelled ones' as well. */
+  readonly #unsent = new Set<ServiceUtterance>();
   #count = 0;
   #isCancelling = false;
   #isClosed = false;
@@ -65,6 +67,7 @@ export class DescribedConnection implements PooledConnection {
       ...options.socket,
       clock: options.clock,
       listener: {
+        onReady: () => this.#ready(),
         onText: (text) => this.#message(text),
         onBinary: (bytes) => this.#binary(bytes),
         onFault: (fault) => this.#failed(fault),
@@ -106,6 +109,11 @@ export class DescribedConnection implements PooledConnection {
     this.#socket.close(close === undefined ? undefined : messageText(close, values));
   }
 
+  #ready(): void {
+    for (const utterance of this.#unsent) utterance.sent();
+    this.#unsent.clear();
+  }
+
   #push(active: Active, text: string): void {
     if (this.#active !== active || active.isEnded || !isSpeakable(text)) return;
     const { begin, text: template, flush } = this.#options.description;
@@ -113,7 +121,9 @@ export class DescribedConnection implements PooledConnection {
     active.hasText = true;
     active.texts += 1;
     const piece = pieceOf(text);
-    active.utterance.pushed(piece);
+    const { isReady } = this.#socket;
+    if (!isReady) this.#unsent.add(active.utterance);
+    active.utterance.pushed(piece, isReady);
     this.#send(active, [template], piece);
     if (flush !== undefined) this.#send(active, [flush]);
   }

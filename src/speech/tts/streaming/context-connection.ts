@@ -90,6 +90,7 @@ export class ContextConnection implements PooledConnection {
       ...options.socket,
       clock: options.clock,
       listener: {
+        onReady: () => this.#ready(),
         onText: (text) => this.#message(text),
         onFault: (fault) => this.#failed(fault),
       },
@@ -140,7 +141,7 @@ export class ContextConnection implements PooledConnection {
     if ((state !== 'reserved' && state !== 'open') || !isSpeakable(text)) return;
     context.state = 'open';
     const piece = pieceOf(text);
-    utterance.pushed(piece);
+    utterance.pushed(piece, this.#socket.isReady);
     this.#send(context, messages.text(piece));
     if (state === 'reserved') this.#awaitFirstAudio(context);
   }
@@ -206,6 +207,10 @@ export class ContextConnection implements PooledConnection {
     } else if (isDone) {
       utterance.done();
     }
+  }
+
+  #ready(): void {
+    for (const { utterance } of this.#contexts.values()) utterance.sent();
   }
 
   #message(text: string): void {

@@ -28,6 +28,8 @@ export class ServiceUtterance {
   readonly #decoder: SpeechDecoder;
   #samples = 0;
   #characters = 0;
+  /** Characters of text that waits for its connection. */
+  #unsent = 0;
   #words = 0;
   #firstTextAt: number | undefined;
   #isOver = false;
@@ -50,12 +52,21 @@ export class ServiceUtterance {
     return samplesToMs(this.#samples);
   }
 
-  /** Text goes to the service: it is billed, whether or not it is heard. */
-  pushed(text: string): void {
-    const { service, model, clock, listener } = this.#options;
-    this.#firstTextAt ??= clock.monotonicMs();
+  /** Text goes to the service, at once or when its connection is ready (`sent`). */
+  pushed(text: string, isSent: boolean): void {
+    this.#firstTextAt ??= this.#options.clock.monotonicMs();
     const amount = text.trim().length;
     this.#characters += amount;
+    this.#unsent += amount;
+    if (isSent) this.sent();
+  }
+
+  /** What was pushed has gone out: it is billed, whether or not it is heard. */
+  sent(): void {
+    const { service, model, listener } = this.#options;
+    const amount = this.#unsent;
+    this.#unsent = 0;
+    if (amount === 0) return;
     listener.onUsage?.({
       job: 'tts',
       service,

@@ -314,6 +314,18 @@ describe('the recogniser behind OpenAI’s interface', () => {
     expect([held.finals, held.faults.length, held.clock.timers]).toEqual([[], 1, 0]);
   });
 
+  it('bills what the service has taken: not a refused upload, but one that is not awaited', async () => {
+    const held = await call(({ response }) => void response.writeHead(429).end('{}'));
+    utter(held, 500);
+    await vi.waitFor(() => expect(held.faults).toHaveLength(1));
+    expect(held.usage).toEqual([]);
+    const late = await call(() => undefined);
+    utter(late, 500);
+    await vi.waitFor(() => expect(late.server.asked).toHaveLength(1));
+    late.recognizer.close();
+    expect(late.usage).toMatchObject([{ unit: 'seconds', amount: 1 }]);
+  });
+
   it('reports words that do not come within 10 s, also in the middle of the answer', async () => {
     const held = await call(({ response }) => void response.write('{"text":'));
     utter(held, 500);
