@@ -3,6 +3,7 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { formSection } from '../../model/speech-services/form-values.ts';
 import {
   type ConfiguredSection,
   type ConfiguredSections,
@@ -175,7 +176,8 @@ export class ConfigurationChecks {
   }
 }
 
-/** `sent` with the secrets of those that are stored, the first of them first. */
+/** `sent` with the values that the texts of forms stand for, and with the secrets of those that are stored, the first of
+ *  them first. */
 export function withSecretsOf(
   stored: readonly (ConfiguredSections | undefined)[],
   sent: ConfiguredSections,
@@ -183,7 +185,8 @@ export function withSecretsOf(
   const merged: ConfiguredSections = { ...sent };
   for (const job of JOBS) {
     const section = sent[job];
-    if (section) merged[job] = withStoredSecrets(job, section, sectionsOf(stored, job));
+    if (!section) continue;
+    merged[job] = withStoredSecrets(job, formSection(job, section), sectionsOf(stored, job));
   }
   // Embeddings have no rows: their services are those of language models.
   const { embeddings } = sent;

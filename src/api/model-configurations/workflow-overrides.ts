@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { formFields } from '../../model/speech-services/form-values.ts';
 import {
   type ConfiguredSections,
   configuredSections,
@@ -66,8 +67,8 @@ export async function storableParts(
   organizationId: string,
   of: { parts: unknown; stored: Settings; used: ConfiguredSections },
 ): Promise<unknown> {
-  const { parts } = of;
-  if (!isObject(parts)) throw invalid(PARTS);
+  if (!isObject(of.parts)) throw invalid(PARTS);
+  const parts = formParts(of.parts, of.used);
   if (parts['is_realtime'] === true) {
     throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: 'realtime' });
   }
@@ -82,6 +83,17 @@ export async function storableParts(
   if (!isDeepStrictEqual(restored, former))
     await deps.checks.requireAccepted(organizationId, sections);
   return restored;
+}
+
+/** `parts` with the values that the texts of forms stand for. */
+function formParts(parts: Settings, used: ConfiguredSections): Settings {
+  const entries = (['llm', 'tts', 'stt'] as const).flatMap((job) => {
+    const part = parts[job];
+    const provider = isObject(part) ? (part['provider'] ?? used[job]?.provider) : undefined;
+    if (!isObject(part) || typeof provider !== 'string') return [];
+    return [[job, formFields(job, provider, part)]];
+  });
+  return { ...parts, ...Object.fromEntries(entries) };
 }
 
 /** `parts` with every masked secret in place: what is merged has the secrets that the masks stand for. */

@@ -83,6 +83,16 @@ describe("a workflow's own services", () => {
     expect((await save(parts({ tts: { voice: 'nobody' } }))).status).toBe(422);
   });
 
+  it('are taken from the older form as its texts mean them, without its empty inputs', async () => {
+    const typed = { provider: 'deepgram', api_key: KEY, base_url: '', concurrency_limit: '20' };
+    expect((await save(parts({ stt: typed }))).status).toBe(200);
+    const kept = { provider: 'deepgram', api_key: KEY, concurrency_limit: 20 };
+    expect(await stored()).toEqual(parts({ stt: kept }));
+    const again = await save(parts({ stt: { ...typed, api_key: MASK } }));
+    expect(again.status, again.text).toBe(200);
+    expect(await stored()).toEqual(parts({ stt: kept }));
+  });
+
   it('have masked keys restored in the older form, not those of another provider', async () => {
     const own = { provider: 'openai', base_url: 'http://llm:8080/v1', model: 'm', api_key: KEY };
     expect((await save(parts({ llm: own }))).status).toBe(200);

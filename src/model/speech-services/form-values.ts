@@ -1,0 +1,57 @@
+// What forms of the reference's clients send for a service: texts for all inputs but numbers and choices, an empty text
+// for an input that was left alone. Not secrets: an empty key is refused, not taken for the stored one.
+
+import { z } from 'zod';
+import { parseJson } from '../../std/json.ts';
+import { jsonTextExcess } from '../../std/json-size.ts';
+import { CONTEXT_LIMITS } from '../json-limits.ts';
+import type { ConfiguredSection, ConfiguredService } from './model-configuration.ts';
+import { isServiceSecret, type SpeechJob, serviceRow } from './service-rows.ts';
+
+/** A section with the values that its texts stand for, its fallbacks too. A copy. */
+export function formSection(
+  job: SpeechJob,
+  { fallbacks, ...primary }: ConfiguredSection,
+): ConfiguredSection {
+  const others = fallbacks?.map((service) => formService(job, service));
+  return {
+    ...formService(job, primary),
+    ...(fallbacks === undefined ? {} : { fallbacks: others ?? null }),
+  };
+}
+
+function formService(job: SpeechJob, service: ConfiguredService): ConfiguredService {
+  const { provider } = service;
+  return { ...formFields(job, provider, service), provider };
+}
+
+/** Some fields of a provider's service with the values that texts stand for, without those that were left empty. What
+ *  stands for nothing that the field takes stays, and is refused with its row. */
+export function formFields(
+  job: SpeechJob,
+  provider: string,
+  fields: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const shape = serviceRow(job, provider)?.shape ?? {};
+  const entries = Object.entries(fields).flatMap(([name, value]) => {
+    const field = Object.hasOwn(shape, name) && !isServiceSecret(name) ? shape[name] : undefined;
+    if (typeof value !== 'string' || !(field instanceof z.ZodType)) return [[name, value]];
+    const meant = valueIn(value, field);
+    return meant === undefined ? [] : [[name, meant]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Undefined: none. */
+function valueIn(text: string, field: z.ZodType): unknown {
+  const takes = (value: unknown): boolean => field.safeParse(value).success;
+  if (takes(text)) return text;
+  if (text.trim() === '') return takes(undefined) ? undefined : text;
+  const isSmall = jsonTextExcess(text, CONTEXT_LIMITS) === undefined;
+  const values = [isSmall ? parseJson(text) : undefined, listIn(text)];
+  return values.find((value) => value !== undefined && takes(value)) ?? text;
+}
+
+function listIn(text: string): string[] {
+  return text.split(',').flatMap((part) => part.trim() || []);
+}
