@@ -1,4 +1,4 @@
-// The older settings of single users, which calls use as long as their organization has none: /user/configurations/user.
+// The services in use in the older shape, of the organization or of the user who saved last: /user/configurations/user.
 // Source: contract §3.5 and §10.4.
 
 import { z } from 'zod';
@@ -18,6 +18,7 @@ import {
   storedSectionsOf,
 } from './model-configuration-routes.ts';
 import {
+  asConfiguration,
   effectiveOnWire,
   keyStatuses,
   userConfigurationIn,
@@ -34,7 +35,7 @@ export function userConfigurationRoutes(api: Api, deps: ServiceRouteDeps): void 
   validateRoute(api, deps);
 }
 
-function readRoute(api: Api, { store }: ServiceRouteDeps): void {
+function readRoute(api: Api, deps: ServiceRouteDeps): void {
   api.get(
     PATH,
     {
@@ -46,12 +47,18 @@ function readRoute(api: Api, { store }: ServiceRouteDeps): void {
         response: { 200: userConfigurationOut, ...faults() },
       },
     },
-    async (request) => {
-      const { organizationId } = principalOf(request);
-      const used = await store.modelConfigurations.forCalls(organizationId);
-      const preferences = await store.organizations.preferences(organizationId);
-      return effectiveOnWire(sectionsInUse(used), preferences);
-    },
+    async (request) => inUse(deps, principalOf(request).organizationId),
+  );
+}
+
+async function inUse(
+  { store }: ServiceRouteDeps,
+  organizationId: string,
+): Promise<z.infer<typeof userConfigurationOut>> {
+  const used = await store.modelConfigurations.forCalls(organizationId);
+  return effectiveOnWire(
+    sectionsInUse(used),
+    await store.organizations.preferences(organizationId),
   );
 }
 
@@ -63,9 +70,9 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
       schema: {
         ...common,
         operationId: 'saveUserConfiguration',
-        summary: 'Set the services of a user',
+        summary: 'Set the services in use',
         description:
-          'Sections that are left out stay. Calls use them as long as the organization has no configuration of its own.',
+          'Changes the services in use, those of the organization if it has a configuration of its own. Sections that are left out stay.',
         body: userConfigurationIn,
         response: {
           200: userConfigurationOut,
@@ -84,20 +91,21 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
       if (body.is_realtime === true) {
         throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: 'realtime' });
       }
-      const owner = { organizationId, userId };
-      const stored = storedSectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
+      const used = await modelConfigurations.forCalls(organizationId);
+      const stored = sectionsInUse(used);
       const sent = sentSections(body);
       if (Object.keys(sent).length > 0) {
         const merged = { ...stored, ...withSecretsOf([stored], sent) };
         requireNoMask(merged);
         const sections = await deps.checks.storable(merged);
         await deps.checks.requireAccepted(organizationId, sections);
-        await modelConfigurations.save(owner, sections);
+        const isOfAll = used !== undefined && 'organization' in used;
+        const owner = { organizationId, userId: isOfAll ? null : userId };
+        await modelConfigurations.save(owner, isOfAll ? asConfiguration(sections) : sections);
         await deps.store.serviceFaults.clear(organizationId);
       }
       await organizations.setPreferences(organizationId, preferencesOf(body));
-      const saved = storedSectionsOf((await modelConfigurations.get(owner))?.configuration) ?? {};
-      return effectiveOnWire(saved, await organizations.preferences(organizationId));
+      return inUse(deps, organizationId);
     },
   );
 }
@@ -118,14 +126,11 @@ function validateRoute(api: Api, deps: ServiceRouteDeps): void {
       },
     },
     async (request) => {
-      const { organizationId, userId } = principalOf(request);
-      const ofAll = { organizationId, userId: null };
-      const owner = (await modelConfigurations.has(organizationId))
-        ? ofAll
-        : { organizationId, userId };
-      const stored = await modelConfigurations.get(owner);
+      const { organizationId } = principalOf(request);
+      const owner = await modelConfigurations.ownerInUse(organizationId);
+      const stored = owner === undefined ? undefined : await modelConfigurations.get(owner);
       const sinceMs = deps.clock.now() - request.query.validity_ttl_seconds * 1_000;
-      if (stored === undefined || (stored.validatedAt?.getTime() ?? 0) > sinceMs) {
+      if (!(owner && stored) || (stored.validatedAt?.getTime() ?? 0) > sinceMs) {
         return { status: [] };
       }
       const sections = storedSectionsOf(stored.configuration) ?? {};

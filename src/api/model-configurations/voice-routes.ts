@@ -181,16 +181,33 @@ const NO_FILTERS: Filters = {
 function isWanted(each: Voice, { language, q, gender, accent }: Filters): boolean {
   const isNamed = [each.name, each.description, each.voice_id].some((text) => has(text, q));
   const speaks = each.language === null || has(each.language, language);
-  return isNamed && speaks && isSame(each.gender, gender) && isSame(each.accent, accent);
+  return isNamed && speaks && isOf(each.gender, gender) && isOf(each.accent, accent);
 }
 
 function has(text: string | null, part: string | undefined): boolean {
   return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
 }
 
-function isSame(value: string | null, wanted: string | undefined): boolean {
-  return wanted === undefined || value?.toLowerCase() === wanted.toLowerCase();
+/** What a service does not say of a voice excludes it from nothing. */
+function isOf(value: string | null, wanted: string | undefined): boolean {
+  if (wanted === undefined || value === null) return true;
+  const said = value.toLowerCase();
+  return said === wanted.toLowerCase() || OTHER_NAMES[said] === wanted.toLowerCase();
 }
+
+/** What services say, as the reference's clients ask for it: accents are countries there. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  feminine: 'female',
+  masculine: 'male',
+  american: 'us',
+  australian: 'au',
+  british: 'gb',
+  canadian: 'ca',
+  indian: 'in',
+  irish: 'ie',
+  'new zealand': 'nz',
+  'south african': 'za',
+};
 
 function valuesOf(voices: readonly Voice[], name: 'gender' | 'accent' | 'language'): string[] {
   return [...new Set(voices.flatMap((each) => each[name] ?? []))].sort();

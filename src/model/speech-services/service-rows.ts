@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import { isSecretName } from '../workflow.ts';
 import type { ConfiguredService } from './model-configuration.ts';
+import { isKeyLike } from './schemas/description-secrets.ts';
 import { llmServices } from './schemas/llm.ts';
 import { sttServices } from './schemas/stt.ts';
 import { ttsServices } from './schemas/tts.ts';
@@ -57,7 +58,35 @@ export function storableService(
   }
   const { provider } = service;
   const known = isObject(checked.settings) ? withoutNulls(checked.settings) : {};
+  const place = keyInside(known);
+  if (place !== undefined) {
+    return { problem: `${place}: must have no key: it is shown as it is. Put it into api_key` };
+  }
   return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };
+}
+
+/** Where a field that has fields of its own, as `extra_body`, has a key. Its row looks into a description. */
+function keyInside(fields: Readonly<Record<string, unknown>>): string | undefined {
+  for (const [name, value] of Object.entries(fields)) {
+    const isFree = name !== 'description' && !isServiceSecret(name) && typeof value === 'object';
+    const place = isFree ? keyPlace(value, name) : undefined;
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+function keyPlace(value: unknown, path: string): string | undefined {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  for (const [name, each] of entries) {
+    const place = `${path}.${name}`;
+    if (typeof each === 'string') {
+      if (isKeyLike(each) || (each !== '' && isServiceSecret(name))) return place;
+      continue;
+    }
+    const inside = keyPlace(each, place);
+    if (inside !== undefined) return inside;
+  }
+  return undefined;
 }
 
 /** What is wrong with a service, which may have a list of keys. Undefined: nothing. */

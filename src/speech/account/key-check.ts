@@ -2,6 +2,8 @@
 // voice, all at once, within seconds. Only a service that refuses a key, or that lists other voices, makes it bad; anything else is "not verified", so that no outage of a service keeps a
 // configuration from being saved.
 
+import { setMaxListeners } from 'node:events';
+
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { ConfiguredService } from '../../model/speech-services/model-configuration.ts';
@@ -55,6 +57,8 @@ export async function checkServices(
 ): Promise<ServiceVerdict[]> {
   const allowance = { left: REQUESTS_MAX };
   const deadline = deadlineSignal(means.clock, CHECK_MS_MAX, 'an answer', signal);
+  // Each request listens to it, and each body that is read.
+  setMaxListeners(2 * REQUESTS_MAX, deadline.signal);
   const all = { ...means, signal: deadline.signal, parent: signal, allowance };
   try {
     return await Promise.all(services.map((each) => checkService(each, all)));
@@ -110,7 +114,10 @@ async function keyVerdict(
   if (check === undefined) return unverified('this service has no request that checks a key');
   const keys = keysOf(service);
   const wrong = keys.find((key) => !key.startsWith(check.keyPrefix ?? ''));
-  if (wrong !== undefined) return refused(provider, `its keys begin with ${check.keyPrefix}`);
+  if (wrong !== undefined) {
+    const message = `Invalid ${provider} API key: its keys begin with ${check.keyPrefix}`;
+    return { verdict: 'refused', message };
+  }
   if (keys.length === 0 && check.isKeyless !== true) return unverified('it has no API key');
   const url = check.url(service);
   if (url === undefined) return unverified('this service has no request that checks a key');

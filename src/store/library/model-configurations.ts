@@ -72,10 +72,16 @@ export class ModelConfigurationRepository {
 
   /** Whose configuration calls of an organization use; undefined: the gateway's. Opens no secret. */
   async sourceOf(organizationId: string): Promise<ConfigurationSource | undefined> {
+    const owner = await this.ownerInUse(organizationId);
+    if (owner === undefined) return undefined;
+    return owner.userId === null ? 'organization' : 'legacyUser';
+  }
+
+  /** As `sourceOf`, with the user. */
+  async ownerInUse(organizationId: string): Promise<ConfigurationOwner | undefined> {
     if (!isRowId(organizationId)) return undefined;
     const row = await this.#forCalls(organizationId).select('user_id').executeTakeFirst();
-    if (row === undefined) return undefined;
-    return row.user_id === null ? 'organization' : 'legacyUser';
+    return row === undefined ? undefined : { organizationId, userId: row.user_id };
   }
 
   /** In place of what is stored. `validatedAt`: now. */

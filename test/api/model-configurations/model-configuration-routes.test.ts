@@ -206,6 +206,16 @@ describe("an organization's services", () => {
       { ...openai, base_url: 'http://169.254.169.254/' },
       expect.stringContaining('metadata'),
     ],
+    [
+      'a key in the added fields',
+      { ...openai, extra_body: { auth: { header: `Bearer ${KEY}` } } },
+      'extra_body.auth.header: must have no key: it is shown as it is. Put it into api_key',
+    ],
+    [
+      'a secret in the added fields',
+      { ...openai, extra_body: { list: [{ client_secret: 'abc' }] } },
+      expect.stringMatching(/^extra_body\.list\.0\.client_secret: must have no key/),
+    ],
   ])('are refused with %s, under the name of the job', async (_what, llm, message) => {
     const answer = await put(v2({ llm }));
     expect([answer.status, answer.body.detail]).toEqual([422, [{ model: 'llm', message }]]);
@@ -220,6 +230,12 @@ describe("an organization's services", () => {
       422,
       `This gateway does not offer the mode ${mode}. Use mode byok, with byok.mode pipeline.`,
     ]);
+  });
+
+  it('are shown with the fields that are added to their requests', async () => {
+    const extra = { prompt_cache_key: 'agent-1', max_tokens: 50, stop: ['Bearer'] };
+    const answer = await put(v2({ llm: { ...openai, extra_body: extra } }));
+    expect(answer.body.configuration.byok.pipeline.llm.extra_body).toEqual(extra);
   });
 
   it('are refused if they are too large', async () => {
@@ -304,6 +320,41 @@ describe("a user's services", () => {
     expect(body).toMatchObject({ llm: null, tts: { voice: 'awb' } });
   });
 
+  it('are those of the organization where it has some: what is read can be sent back', async () => {
+    await put(v2({ llm: openai, tts: flite }));
+    const { body: shown } = await served.call('GET', USER);
+    const answer = await save({ ...shown, llm: { ...shown.llm, model: 'gpt-5' } });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.llm).toMatchObject({ model: 'gpt-5', api_key: MASK });
+    expect(await storedLlm()).toMatchObject({ model: 'gpt-5', api_key: KEY });
+    expect(await get()).toMatchObject({
+      source: 'organization_v2',
+      effective_configuration: { llm: { model: 'gpt-5' }, tts: flite },
+    });
+  });
+
+  it('are those that another user of the organization saved last', async () => {
+    await save({ llm: openai, tts: flite });
+    const { organizationId } = served.test.owner;
+    const [other] = await served.test.sql(
+      `insert into users (organization_id, name, created_at) values ($1, 'Other', now()) returning id`,
+      [organizationId],
+    );
+    const { apiKey: key } = await served.test.store.accounts.createApiKey(
+      { organizationId, userId: String(other?.['id']) },
+      'of the other',
+    );
+    const { body: shown } = await served.call('GET', USER, { key });
+    const body = { llm: { ...shown.llm, model: 'gpt-5' } };
+    const answer = await served.call('PUT', USER, { body, key });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toMatchObject({ llm: { model: 'gpt-5', api_key: MASK }, tts: flite });
+    expect(await stored()).toMatchObject({ legacyUser: { llm: { api_key: KEY }, tts: flite } });
+    served.test.clock.advance(60_000);
+    hosts.answer = () => ({ status: 401 });
+    expect((await served.call('GET', `${USER}/validate`)).status).toBe(422);
+  });
+
   it('keep their key when its mask comes back, and refuse another mask', async () => {
     await save({ llm: openai });
     expect((await save({ llm: { ...openai, api_key: MASK, model: 'gpt-5' } })).status).toBe(200);
@@ -360,6 +411,37 @@ describe("a user's services", () => {
 });
 
 describe('the voices of a service', () => {
+  const named = (voice: string, labels: object) => ({ voice_id: voice, name: voice, labels });
+
+  it.each([
+    ['gender=female&accent=us&language=en', ['Ann', 'Eve']],
+    ['gender=male', ['Bob', 'Eve']],
+    ['accent=british', ['Bob', 'Eve']],
+    ['accent=gb&q=bo', ['Bob']],
+    ['language=de', ['Eve']],
+  ])(
+    'are filtered by %s, also as the reference names it, and not by what is unknown',
+    async (query, names) => {
+      const voices = [
+        named('Ann', { gender: 'feminine', accent: 'American', language: 'en' }),
+        named('Bob', { gender: 'male', accent: 'british', language: 'en' }),
+        named('Eve', {}),
+      ];
+      hosts.answer = () => ({ status: 200, body: { voices } });
+      await put(v2({ tts: { provider: 'elevenlabs', api_key: KEY, voice: 'Ann' } }));
+      const { body } = await served.call(
+        'GET',
+        `/api/v1/user/configurations/voices/elevenlabs?${query}`,
+      );
+      expect(body.voices.map(({ name }: { name: string }) => name)).toEqual(names);
+      expect(body.facets).toEqual({
+        genders: ['feminine', 'male'],
+        accents: ['American', 'british'],
+        languages: ['en'],
+      });
+    },
+  );
+
   const voices = (path: string) => served.call('GET', `/api/v1/user/configurations/voices/${path}`);
 
   it('are those of this version when the service cannot be reached', async () => {

@@ -11,6 +11,11 @@ const KEY_LIKE =
   /\b(sk-[\w-]{8}|(sk|gsk|hf|xai|dg|pk)_\w{12}|xai-\w{12}|AIza[\w-]{20}|eyJ[\w-]{10,}\.)|^(Bearer|Token|Basic|Key|ApiKey)\s+[^\s{]/i;
 const NAMED = /\{(key|api_key|secret|api_secret)\}/;
 
+/** Whether a text is a key, by its begin. */
+export function isKeyLike(text: string): boolean {
+  return KEY_LIKE.test(text);
+}
+
 /** Whether a field, header or parameter of that name has a credential as its value. */
 export function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
