@@ -87,6 +87,29 @@ describe('a call', () => {
     expect(opened[0]?.sessions[0]?.calls).toContain('finalize');
   });
 
+  it('ends turns by silence alone where they are ours, whatever the recogniser sees', async () => {
+    const { rig, opened } = call({ endsAfterMs: 100, capabilities: { ownTurns: 'none' } });
+    await says(rig, 'w1 w2');
+    await rig.run(300);
+    await says(rig, 'w3');
+    await rig.run(3_000);
+    expect(rig.turns).toEqual(['w1 w2 w3']);
+    expect(opened[0]?.sessions[0]?.calls).toContain('finalize');
+  });
+
+  it('ends a turn with the first of both, where both end turns', async () => {
+    const both = { ownTurns: 'ends', silenceEnds: true } as const;
+    const { rig } = call({ endsAfterMs: 60_000, capabilities: both });
+    await says(rig, 'w1 w2');
+    await rig.run(1_000);
+    expect(rig.turns).toEqual(['w1 w2']);
+    const { rig: other, opened } = call({ endsAfterMs: 100, capabilities: both });
+    await says(other, 'w1 w2');
+    await other.run(300);
+    expect(other.turns).toEqual(['w1 w2']);
+    expect(opened[0]?.sessions[0]?.calls).not.toContain('finalize');
+  });
+
   it.each([
     ['in the middle of a turn', { failAtMs: 1_500 }],
     ['in place of the final words', { failOnFinalize: true }],

@@ -59,7 +59,9 @@ export interface TurnListener {
 export interface TurnOptions {
   listener: TurnListener;
   /** Undefined if there is no recogniser. */
-  recognizer: Pick<SttCapabilities, 'finalMsP99' | 'interimWords' | 'ownTurns'> | undefined;
+  recognizer:
+    | Pick<SttCapabilities, 'finalMsP99' | 'interimWords' | 'ownTurns' | 'silenceEnds'>
+    | undefined;
   turnMaxMs: number;
   /** Default: endpointing. */
   judge?: TurnJudge;
@@ -195,7 +197,7 @@ export class TurnDetector {
    *  silence alone: people pause between groups of digits. */
   ended(): void {
     const isOpen = this.#state === 'speaking' || this.#state === 'pausing';
-    if (!isOpen || this.#parts.length === 0 || this.isIncomplete) return;
+    if (!isOpen || !this.#hasOwnTurns || this.#parts.length === 0 || this.isIncomplete) return;
     this.#decidedMs = this.#nowMs;
     if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
     this.#conclude();
@@ -271,9 +273,13 @@ export class TurnDetector {
   }
 
   get #silenceNeededMs(): number {
-    const ownTurns = this.#recognizer?.ownTurns ?? 'none';
-    const graceMs = ownTurns === 'none' || this.hurried ? 0 : OWN_TURNS_MS;
+    const isOwn = this.#hasOwnTurns && this.#recognizer?.silenceEnds !== true;
+    const graceMs = isOwn && !this.hurried ? OWN_TURNS_MS : 0;
     return Math.min(this.#judged.silenceNeededMs + graceMs, this.#turnMaxMs);
+  }
+
+  get #hasOwnTurns(): boolean {
+    return (this.#recognizer?.ownTurns ?? 'none') !== 'none';
   }
 
   /** Asked with every frame of a pause, while words and expectation change rarely. */

@@ -32,7 +32,7 @@ export interface RecognizerListener {
   onFinal(words: RecognizedWords): void;
   /** The service sent something, also without words: it is alive. */
   onActivity?(): void;
-  /** Of services that declare `ownTurns`. The words of `ended` come in `onFinal`, before this. */
+  /** Of services that see turns. The words of `ended` come in `onFinal`, before this. */
   onTurn?(turn: VendorTurn, words: RecognizedWords): void;
   onUsage?(usage: ServiceUsage): void;
   /** Another recogniser answers from here on. */
@@ -76,8 +76,11 @@ export interface SttCapabilities {
   /** `answered`: an exact answer; `by-silence`: the service ends an utterance by its own endpointing only. Default:
    *  answered. */
   finalize?: 'answered' | 'by-silence';
-  /** Whether the service decides when a turn ends, and whether early. Default: none. */
+  /** Whether the service decides when a turn ends, and whether early. Default: none: an `ended` ends no turn then. */
   ownTurns?: 'none' | 'ends' | 'eager';
+  /** Of services with `ownTurns`: the silence that is enough otherwise ends a turn as well, without waiting for the
+   *  service. Default: false. */
+  silenceEnds?: boolean;
   /** Whether an open session changes its language. Default: false. */
   setsLanguage?: boolean;
   /** It gets speech only, not the silence between. Default: false. */

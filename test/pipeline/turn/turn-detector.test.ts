@@ -28,6 +28,7 @@ class Bench {
       interimWords?: boolean;
       expectation?: ExpectedInput;
       ownTurns?: 'ends';
+      silenceEnds?: boolean;
       judge?: TurnJudge;
     } = {},
   ) {
@@ -36,6 +37,7 @@ class Bench {
         finalMsP99: 200,
         interimWords: how.interimWords ?? true,
         ownTurns: how.ownTurns ?? 'none',
+        silenceEnds: how.silenceEnds ?? false,
       },
       turnMaxMs: 5_000,
       ...(how.judge !== undefined && { judge: how.judge }),
@@ -257,6 +259,33 @@ describe('a recogniser that ends turns itself', () => {
     const theirs = new Bench({ ownTurns: 'ends' });
     theirs.speak(400, 'cancel my order');
     expect(theirs.closesAfter() - ours.closesAfter()).toBe(700);
+  });
+
+  it('is asked after the silence that is enough, where both end turns, and may be first', () => {
+    const bench = new Bench({ ownTurns: 'ends', silenceEnds: true });
+    bench.speak(400, 'cancel my order');
+    expect(bench.closesAfter()).toBe(600);
+    const first = new Bench({ ownTurns: 'ends', silenceEnds: true });
+    first.speak(400, 'cancel my order');
+    first.run(200);
+    first.final('cancel my order');
+    first.turn.ended();
+    expect([first.turns.length, first.finalizes]).toEqual([1, 0]);
+  });
+
+  it('ends none where turns are ours: its words are those of the turn that silence ends', () => {
+    const bench = new Bench();
+    bench.speak(400, 'i would like');
+    bench.run(200);
+    bench.final('i would like');
+    bench.turn.ended();
+    expect(bench.turns).toEqual([]);
+    bench.speak(400, 'to cancel my order');
+    bench.final('to cancel my order');
+    bench.turn.ended();
+    expect(bench.closesAfter()).toBe(600);
+    bench.final('');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['i would like to cancel my order']);
   });
 
   it('is asked without more patience while the agent is held', () => {

@@ -25,6 +25,14 @@ const extraQuery = z
   .optional()
   .describe('More parameters of the connection, as the service documents them.');
 
+const turns = z
+  .enum(['vendor', 'ours', 'both'])
+  .optional()
+  .describe(
+    "Who ends the caller's turn: the service, where its model does (vendor); the gateway by silence and words (ours); " +
+      'or whichever is first (both). Default: vendor, with the gateway 700 ms later.',
+  );
+
 const deepgram = z
   .object({
     provider: z.literal('deepgram'),
@@ -78,6 +86,7 @@ const deepgram = z
       .max(60_000)
       .optional()
       .describe('Silence after which flux models end every turn. Default: 3,000.'),
+    turns,
     profanity_filter: z.boolean().optional(),
     mip_opt_out: z
       .boolean()
@@ -136,6 +145,7 @@ const assemblyai = z
       ),
     min_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
     max_turn_silence: z.int().min(50).max(10_000).optional().describe('Milliseconds.'),
+    turns,
     extra_query: extraQuery,
   })
   .meta({

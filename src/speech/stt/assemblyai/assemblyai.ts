@@ -6,6 +6,7 @@ import type { AssemblyAiSettings } from '../../../model/speech-services/schemas/
 import type { FaultKind } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';
+import { withTurns } from '../streaming/service-turns.ts';
 import { serviceUrl } from '../streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../stt.ts';
 import { AssemblyAiRecognizer } from './assemblyai-recognizer.ts';
@@ -37,10 +38,12 @@ export function createAssemblyAi(settings: AssemblyAiSettings, means: ServiceMea
   return {
     name: 'assemblyai',
     model: settings.model,
-    capabilities:
+    capabilities: withTurns(
       settings.eager_end_of_turn_confidence === undefined
         ? capabilities
         : { ...capabilities, ownTurns: 'eager' },
+      settings.turns,
+    ),
     open(expectation, listener) {
       const keyterms = (next: typeof expectation) =>
         vocabulary(settings.keyterms ?? [], next, assemblyAiSettings.keytermsMax);

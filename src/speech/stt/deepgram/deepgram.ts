@@ -6,6 +6,7 @@ import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { DeepgramSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';
+import { withTurns } from '../streaming/service-turns.ts';
 import { serviceUrl } from '../streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../stt.ts';
 import { FluxRecognizer } from './flux.ts';
@@ -40,14 +41,14 @@ const multilingualCapabilities: SttCapabilities = { ...fluxCapabilities, setsLan
 export function createDeepgram(settings: DeepgramSettings, means: ServiceMeans): SpeechToText {
   const isFlux = deepgramSettings.fluxModels.test(settings.model);
   const isMultilingual = settings.model === deepgramSettings.multilingual;
-  const capabilities = isFlux ? fluxCapabilities : novaCapabilities;
+  const flux = isMultilingual ? multilingualCapabilities : fluxCapabilities;
   const path = isFlux ? deepgramSettings.fluxPath : deepgramSettings.novaPath;
   const url = serviceUrl(settings.base_url ?? deepgramSettings.url, path);
   const connection = { means, model: settings.model, key: settings.api_key };
   return {
     name: 'deepgram',
     model: settings.model,
-    capabilities: isMultilingual ? multilingualCapabilities : capabilities,
+    capabilities: isFlux ? withTurns(flux, settings.turns) : novaCapabilities,
     open(expectation, listener) {
       const keyterms = (next: ExpectedInput) =>
         vocabulary(settings.keyterms ?? [], next, deepgramSettings.keytermsMax);

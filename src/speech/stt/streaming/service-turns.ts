@@ -3,11 +3,20 @@
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { NO_WORDS } from '../joined-words.ts';
-import type { RecognizedWords, RecognizerListener } from '../stt.ts';
+import type { RecognizedWords, RecognizerListener, SttCapabilities } from '../stt.ts';
 import { OwedFinals } from './owed-finals.ts';
 
 /** After the end of a turn was forced. */
 const FINAL_MS_MAX = 1_000;
+
+/** With the turns that the settings want: the service's, our own alone, or whichever ends first. Default: the service's. */
+export function withTurns(
+  capabilities: SttCapabilities,
+  turns: 'vendor' | 'ours' | 'both' | undefined,
+): SttCapabilities {
+  if (turns === 'ours') return { ...capabilities, ownTurns: 'none' };
+  return turns === 'both' ? { ...capabilities, silenceEnds: true } : capabilities;
+}
 
 export interface ServiceTurnsOptions {
   clock: Clock;

@@ -65,6 +65,18 @@ describe('AssemblyAI', () => {
     );
   });
 
+  it.each([
+    ['vendor', undefined, 'ends', undefined],
+    ['ours', 0.5, 'none', undefined],
+    ['both', 0.5, 'eager', true],
+  ] as const)('leaves turns to %s as it is set', (turns, eager, own, silence) => {
+    const settings = sttServices.assemblyai.parse({
+      ...{ provider: 'assemblyai', api_key: KEY, turns, eager_end_of_turn_confidence: eager },
+    });
+    const { capabilities } = createSttService(settings, serviceMeans(new FakeClock()));
+    expect([capabilities.ownTurns, capabilities.silenceEnds]).toEqual([own, silence]);
+  });
+
   it("reports the service's turns", async () => {
     const { rig, server } = await connect({ faults: { ready: 'late' } });
     await rig.says('w1 w2');

@@ -57,6 +57,19 @@ describe('Deepgram flux', () => {
     );
   });
 
+  it.each([
+    ['vendor', 'flux-general-en', 'eager', undefined],
+    ['ours', 'flux-general-en', 'none', undefined],
+    ['both', 'flux-general-multi', 'eager', true],
+    ['both', 'nova-3-general', undefined, undefined],
+  ] as const)('leaves turns to %s, with %s, as it is set', (turns, model, own, silence) => {
+    const settings = sttServices.deepgram.parse({
+      ...{ provider: 'deepgram', api_key: KEY, model, turns },
+    });
+    const { capabilities } = createSttService(settings, serviceMeans(new FakeClock()));
+    expect([capabilities.ownTurns, capabilities.silenceEnds]).toEqual([own, silence]);
+  });
+
   it('waits for Connected before it sends audio', async () => {
     const { rig, server } = await connect({ faults: { ready: 'late' } });
     await rig.says('w1 w2');
