@@ -239,8 +239,14 @@ describe("an organization's services", () => {
   });
 
   it('are refused if they are too large', async () => {
-    const answer = await put(v2({ llm: { ...openai, model: 'm'.repeat(70_000) } }));
-    expect(answer.status).toBe(422);
+    // No row has a maximum for these.
+    const embeddings = { provider: 'openai', model: 'm'.repeat(70_000) };
+    for (const answer of [
+      await put(v2({ embeddings })),
+      await served.call('PUT', USER, { body: { embeddings } }),
+    ]) {
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('too large')]);
+    }
   });
 
   it('are of one organization alone', async () => {

@@ -16,8 +16,8 @@ export interface Asked {
 export interface ServiceHosts {
   egress: Egress;
   asked: Asked[];
-  /** What is answered; `undefined`: nothing, ever. Default: 200 and an empty object. */
-  answer: (asked: Asked) => { status: number; body?: unknown } | undefined;
+  /** What is answered; `undefined`: nothing, ever. `endless`: a body without an end. Default: 200 and an empty object. */
+  answer: (asked: Asked) => { status: number; body?: unknown; endless?: boolean } | undefined;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,8 @@ export async function startServiceHosts(): Promise<ServiceHosts> {
     const answer = hosts.answer(asked);
     if (answer === undefined) return;
     response.writeHead(answer.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer.body ?? {}));
+    if (answer.endless === true) response.write('{"a":"');
+    else response.end(JSON.stringify(answer.body ?? {}));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

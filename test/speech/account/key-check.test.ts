@@ -252,6 +252,17 @@ describe('the check of a key', () => {
     expect(world.clock.timers).toBe(0);
   });
 
+  it('ends after four seconds where an answer has begun and has no end', async () => {
+    world.hosts.answer = () => ({ status: 200, endless: true });
+    const timers = vi.spyOn(world.clock, 'after');
+    const verdict = verdictOf('minimax');
+    // Its body is read.
+    await vi.waitFor(() => expect(timers).toHaveBeenCalledTimes(3));
+    world.clock.advance(4_000);
+    expect(await verdict).toMatchObject({ verdict: 'unverified', durationMs: 4_000 });
+    expect(world.clock.timers).toBe(0);
+  });
+
   it('does not reach a private network while sign-up is open', async () => {
     const [verdict] = await checkServices(
       [service('openai', { base_url: 'http://127.0.0.1:1/v1' })],
