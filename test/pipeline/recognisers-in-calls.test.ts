@@ -139,6 +139,37 @@ describe('a call', () => {
     expect(rig.turns).toEqual(['w1 w2 w3']);
   });
 
+  it('has the first word of an interruption in its turn, also where the recogniser gets speech only', async () => {
+    const { rig, opened } = call({ capabilities: { gated: true, interimWords: false } });
+    rig.say(
+      'Thank you for calling, all of our agents are busy at the moment and will be with you.',
+    );
+    await rig.run(1_000);
+    await says(rig, 'w1 w2 w3');
+    await rig.run(2_000);
+    expect(rig.of('interruption').length).toBe(1);
+    expect(rig.turns).toEqual(['w1 w2 w3']);
+    // Not the second of silence before.
+    expect(opened[0]?.sessions[0]?.finder.positionMs).toBeLessThan(2_400);
+  });
+
+  it('is not interrupted by words that its recogniser repeats', async () => {
+    const { rig } = call({ repeatsAfterMs: 600 });
+    rig.react = ({ type }) => {
+      if (type === 'turn')
+        rig.say('Thank you for calling, all of our agents are busy at the moment.');
+    };
+    await says(rig, 'w1 w2');
+    await rig.run(1_000);
+    expect(rig.turns).toEqual(['w1 w2']);
+    rig.line = 'voice';
+    await rig.run(600);
+    rig.line = 'silence';
+    await rig.run(4_000);
+    expect(rig.of('interruption')).toEqual([]);
+    expect(rig.turns).toEqual(['w1 w2']);
+  });
+
   it('goes on with the keypad when no recogniser is left', async () => {
     const { rig } = call({ faults: () => ({ failAtMs: 100, kind: 'auth' }) });
     await says(rig, 'w1');

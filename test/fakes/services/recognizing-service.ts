@@ -4,6 +4,7 @@
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { ExpectedInput } from '../../../src/model/expected-input.ts';
 import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { createGatedAudio } from '../../../src/speech/stt/gated-audio.ts';
 import type {
   RecognizedWords,
   Recognizer,
@@ -40,6 +41,8 @@ export interface RecognizingOptions {
   /** Reports the probable end of a turn after so much silence. */
   eagerAfterMs?: number;
   finalMs?: number;
+  /** Sends the words of its final words once more as interim words, so much later. */
+  repeatsAfterMs?: number;
   /** It has no room, as the embedded one says it. */
   refuses?: boolean;
   /** Of each session, in their order; the last one counts on. */
@@ -95,6 +98,8 @@ class Session implements Recognizer {
   #isEager = false;
   /** Answers on their way: until they are there, nothing is sent unasked. */
   #due = 0;
+  /** Of a service that gets speech only. */
+  readonly #gate = createGatedAudio((samples) => this.#hear(samples));
 
   constructor(
     options: RecognizingOptions,
@@ -118,6 +123,11 @@ class Session implements Recognizer {
   }
 
   push(frame: Int16Array): void {
+    if (this.#options.capabilities?.gated === true) this.#gate.push(frame);
+    else this.#hear(frame);
+  }
+
+  #hear(frame: Int16Array): void {
     if (this.isClosed || this.#hasFailed) return;
     const heard = this.finder.push(ulawOf(frame));
     const words = this.#isDeaf ? [] : heard;
@@ -133,6 +143,7 @@ class Session implements Recognizer {
 
   speechStarted(): void {
     this.calls.push('start');
+    this.#gate.start();
   }
 
   speechStopped(): void {
@@ -145,6 +156,7 @@ class Session implements Recognizer {
 
   finalize(): void {
     this.calls.push('finalize');
+    this.#gate.stop();
     if (this.isClosed || this.#hasFailed) return;
     if (this.#faults.failOnFinalize === true) {
       this.#fail();
@@ -159,6 +171,11 @@ class Session implements Recognizer {
       this.#due -= 1;
       this.#report(() => this.#listener.onFinal(said(words)));
     });
+    const { repeatsAfterMs } = this.#options;
+    if (repeatsAfterMs === undefined) return;
+    clock.after(finalMs + repeatsAfterMs, () =>
+      this.#report(() => this.#listener.onPartial(said(words))),
+    );
   }
 
   expect(expectation: ExpectedInput): void {

@@ -96,6 +96,27 @@ describe('the probable end of a turn', () => {
     expect([before, reported(rig)]).toEqual([[], ['early-end', 'turn']]);
   });
 
+  it('is not reported of an acknowledgement that the agent goes on over', async () => {
+    const rig = new CallRig();
+    rig.say(
+      'Thank you for calling, all of our agents are busy at the moment and will be with you.',
+    );
+    await rig.run(1_000);
+    await rig.says('yeah okay');
+    rig.stt.probablyEnds();
+    await rig.run(2_500);
+    expect(rig.of('interruption')).toEqual([]);
+    expect(reported(rig)).toEqual(['backchannel']);
+  });
+
+  it('is withdrawn by further words, also where the recogniser does not say that the turn goes on', async () => {
+    const rig = new CallRig();
+    await rig.says('one moment');
+    rig.stt.probablyEnds();
+    await rig.says('one moment please');
+    expect(reported(rig)).toEqual(['early-end', 'turn-resumed']);
+  });
+
   it('is not reported within a number whose digits are missing', async () => {
     const rig = new CallRig();
     rig.audio.expect({
