@@ -108,6 +108,18 @@ export function languageModelContract(name: string, open: () => Promise<ModelUnd
       );
     });
 
+    it('gives 200 answers, each its own, and leaves no timer', async () => {
+      for (let nth = 0; nth < 200; nth++) {
+        heard = [];
+        under.next.says(`Answer number ${nth}.`);
+        const { text } = await under.model.respond(ask, listener, never);
+        expect([text, heard.join('')]).toEqual([`Answer number ${nth}.`, text]);
+      }
+      await settle();
+      under.clock.advance(1_000);
+      expect(under.clock.timers).toBe(0);
+    });
+
     it('keeps no timer after an answer', async () => {
       under.next.says('Bye.');
       await under.model.respond(ask, listener, never);

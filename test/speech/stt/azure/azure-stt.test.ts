@@ -6,6 +6,7 @@ import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.t
 import { readFrame } from '../../../../src/speech/stt/azure/usp.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
+import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import { startAzureStt } from '../../../fakes/services/azure-stt-server.ts';
@@ -79,6 +80,15 @@ describe('Azure Speech as a recogniser', () => {
     });
     rig.recognizer.close();
     expect(rig.usage).toMatchObject([{ service: 'azure_speech', unit: 'seconds' }]);
+  });
+
+  it('understands 200 turns, each word once', async () => {
+    const { rig, server } = await connect();
+    const turns = Array.from({ length: 200 }, (_, nth) => wordOf(nth));
+    for (const turn of turns) await rig.turn(turn, 500);
+    await rig.silence(1_000);
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+    expect(rig.text).toBe(turns.join(' '));
   });
 
   it('sends what the vendor’s own SDK sends', async () => {

@@ -14,6 +14,7 @@ import { VendorSocket } from '../../../../src/speech/service/vendor-socket.ts';
 import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';
+import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
@@ -90,6 +91,19 @@ describe.each(presets)('the preset %s', (provider) => {
     expect(server.violations).toEqual([]);
   });
 
+  it('understands 200 turns, each word once', async () => {
+    const { rig, server } = await connect(provider);
+    const turns = Array.from({ length: 200 }, (_, nth) => wordOf(nth));
+    for (const turn of turns) {
+      await rig.turn(turn, bySilence.has(provider) ? 700 : 200);
+      // The demand for final words is behind the audio.
+      await rig.silence(100);
+    }
+    await rig.silence(1_500);
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+    expect(rig.text).toBe(turns.join(' '));
+  });
+
   it('answers finalize in silence once, with no words', async () => {
     const { rig } = await connect(provider);
     await rig.silence(500);
@@ -155,6 +169,15 @@ describe.each(presets)('the preset %s', (provider) => {
     const { stt } = await connect(provider);
     const finalize = bySilence.has(provider) ? 'by-silence' : 'answered';
     expect(stt.capabilities).toMatchObject({ finalize, interimWords: provider !== 'sarvam' });
+  });
+});
+
+describe('a service that repeats what it has fixed', () => {
+  it('gives no interim words of it', async () => {
+    const { rig } = await connect('elevenlabs');
+    await rig.turn('w1 w2');
+    await rig.silence(3_000);
+    expect([rig.text, rig.partials]).toEqual(['w1 w2', ['w1', 'w1 w2']]);
   });
 });
 

@@ -64,6 +64,18 @@ describe('the voice of Azure Speech', () => {
     expect(held.clock.timers).toBe(0);
   });
 
+  it('speaks 200 sentences over few connections, and leaves no timer', async () => {
+    const ports = new Set<number | undefined>();
+    const held = await open(({ response }) => {
+      ports.add(response.socket?.remotePort);
+      response.end(SOUND);
+    });
+    for (let nth = 0; nth < 200; nth++) await held.tts.synthesize(hello, held.listener, signal);
+    expect(held.audio).toHaveLength(200 * SOUND.length);
+    expect(ports.size).toBeLessThan(5);
+    expect(held.clock.timers).toBe(0);
+  });
+
   it('escapes what is markup, and leaves out what is no XML', () => {
     const ssml = ssmlOf(`a<b>&"c"'d'\0\ud800e`, {
       voice: 'de-DE-"X"',

@@ -83,6 +83,38 @@ describe('voices by requests', () => {
     expect(clock.timers).toBe(0);
   });
 
+  it.each<[Provider, () => (string | Buffer)[], object]>([
+    ['google', () => [JSON.stringify({ audioContent: wav(8_000).toString('base64') })], {}],
+    [
+      'minimax',
+      () => [
+        `data: ${JSON.stringify({ data: { audio: pcm(8_000).toString('hex') }, base_resp: { status_code: 0 } })}\n\n`,
+      ],
+      { group_id: 'g1' },
+    ],
+    ['camb', () => [pcm(48_000)], { model: 'mars-pro' }],
+    ['piper_http', () => [wav(16_000)], {}],
+  ])('%s: 200 sentences, over few connections', async (provider, parts, settings) => {
+    const ports = new Set<number | undefined>();
+    const server = await startHttpService((asked) => {
+      ports.add(asked.response.socket?.remotePort);
+      ends(...parts())(asked);
+    });
+    const clock = new FakeClock();
+    const row = { provider, api_key: KEY, base_url: server.url, ...settings };
+    const parsed = ttsServices[provider].parse(row) as Parameters<typeof createTtsService>[0];
+    const tts = createTtsService(parsed, serviceMeans(clock));
+    opened.push(server, tts);
+    const { signal } = new AbortController();
+    for (let nth = 0; nth < 200; nth++) {
+      const heard = new HeardUtterance();
+      await tts.synthesize({ text: `Sentence ${nth}.`, voice: undefined }, heard, signal);
+      expect(Math.round(heard.ms)).toBe(100);
+    }
+    expect(ports.size).toBeLessThan(5);
+    expect(clock.timers).toBe(0);
+  });
+
   it('google: a WAV file in JSON', async () => {
     const audioContent = wav(8_000).toString('base64');
     const { heard, asked, body, end } = await say('google', ends(JSON.stringify({ audioContent })));
