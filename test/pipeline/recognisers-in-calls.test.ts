@@ -153,6 +153,22 @@ describe('a call', () => {
     expect(opened[0]?.sessions[0]?.finder.positionMs).toBeLessThan(2_400);
   });
 
+  it('has the words that stay where interim words are taken back, and each once where it is lost then', async () => {
+    const { rig } = call({ revisesPartials: true });
+    await says(rig, 'w1 w2');
+    await rig.run(2_000);
+    expect(rig.turns).toEqual(['w1 w2']);
+    expect(rig.of('partial').map(({ text }) => text)).toContain('w1 w2 w2');
+    const { rig: failing } = call(
+      { revisesPartials: true, faults: () => ({ failOnFinalize: true }) },
+      {},
+    );
+    await failing.run(600);
+    await says(failing, 'w1 w2');
+    await failing.run(6_000);
+    expect(failing.turns).toEqual(['w1 w2']);
+  });
+
   it('is not interrupted by words that its recogniser repeats', async () => {
     const { rig } = call({ repeatsAfterMs: 600 });
     rig.react = ({ type }) => {

@@ -41,6 +41,8 @@ export interface RecognizingOptions {
   /** Reports the probable end of a turn after so much silence. */
   eagerAfterMs?: number;
   finalMs?: number;
+  /** Its interim words have one too many at first, which it takes back. */
+  revisesPartials?: boolean;
   /** Sends the words of its final words once more as interim words, so much later. */
   repeatsAfterMs?: number;
   /** It has no room, as the embedded one says it. */
@@ -200,7 +202,11 @@ class Session implements Recognizer {
     const words = [...this.#words];
     const { clock, fixedAfterWords = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#due > 0 || words.length < fixedAfterWords) {
-      clock.after(PARTIAL_MS, () => this.#report(() => this.#listener.onPartial(said(words))));
+      const given =
+        this.#options.revisesPartials === true ? [[...words, ...words.slice(-1)], words] : [words];
+      clock.after(PARTIAL_MS, () => {
+        for (const each of given) this.#report(() => this.#listener.onPartial(said(each)));
+      });
       return;
     }
     // Before any answer to `finalize`, which takes longer: the order of words is that of the audio.

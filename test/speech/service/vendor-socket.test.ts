@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -110,6 +110,18 @@ describe('a service connection', () => {
     const acme = await service();
     await acme.close();
     const { faults } = open(acme.url);
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(faults[0]).toMatchObject({ kind: 'network', isRepeatable: true });
+  });
+
+  it('reports a TLS handshake that is cut off as a network fault', async () => {
+    const server = createTcpServer(
+      (socket) => void socket.once('data', () => socket.resetAndDestroy()),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push(server);
+    const { port } = server.address() as AddressInfo;
+    const { faults } = open(`wss://127.0.0.1:${port}/`);
     await vi.waitFor(() => expect(faults).toHaveLength(1));
     expect(faults[0]).toMatchObject({ kind: 'network', isRepeatable: true });
   });

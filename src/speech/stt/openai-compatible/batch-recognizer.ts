@@ -230,7 +230,7 @@ export class BatchRecognizer implements Recognizer {
   }
 
   /** By the service's own count. */
-  #correct(counted: ServiceUsage | undefined, billedSeconds: number | undefined): void {
+  #correct(counted: ServiceUsage | undefined, billedSeconds: unknown): void {
     const correction = counted && correctedUsage(counted, billedSeconds);
     if (correction !== undefined) this.#listener.onUsage?.(correction);
   }

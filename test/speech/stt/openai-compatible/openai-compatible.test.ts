@@ -6,7 +6,7 @@ import {
   sttServices,
 } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { heardBy, pushMs } from '../heard.ts';
@@ -344,7 +344,7 @@ describe('the recogniser behind OpenAI’s interface', () => {
     });
     for (const each of [held, ...others]) utter(each as Call, 500);
     await vi.waitFor(() => expect(others[2]?.faults.map(({ kind }) => kind)).toEqual(['overload']));
-    expect(held.server.asked).toHaveLength(1);
+    await vi.waitFor(() => expect(held.server.asked).toHaveLength(1));
     others[0]?.recognizer.close();
     held.server.asked[0]?.response.end('{"text":"first"}');
     await vi.waitFor(() => expect(held.finals).toHaveLength(1));
@@ -360,6 +360,23 @@ describe('the recogniser behind OpenAI’s interface', () => {
     held.recognizer.close();
     await vi.waitFor(() => expect(held.server.asked[0]?.isCancelled).toBe(true));
     expect([held.finals, held.faults, held.clock.timers]).toEqual([[], [], 0]);
+  });
+
+  it('gives the words of two utterances in their order, whichever answer comes first', async () => {
+    const answers: ((text: string) => void)[] = [];
+    const held = await call(({ response }) => {
+      answers.push((text) => void response.end(JSON.stringify({ text })));
+    });
+    for (const nth of [1, 2]) {
+      utter(held, 400);
+      await vi.waitFor(() => expect(answers).toHaveLength(nth));
+    }
+    answers[1]?.('the second');
+    await settle();
+    expect(held.finals).toEqual([]);
+    answers[0]?.('the first');
+    await vi.waitFor(() => expect(held.finals).toHaveLength(2));
+    expect(held.finals.map(({ text }) => text)).toEqual(['the first', 'the second']);
   });
 
   it('recognises 200 turns over few connections', async () => {
