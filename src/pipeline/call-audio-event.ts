@@ -32,6 +32,8 @@ export interface UtteranceReport {
 
 export type CallAudioEvent =
   | TurnEvent
+  /** What the caller said last, after the call's audio has ended: nothing answers it. */
+  | { type: 'last-turn'; turn: CallerTurn }
   /** Each key, for the log; the whole entry comes as a turn. */
   | { type: 'digit'; digit: string }
   | { type: 'utterance-started'; facts: UtteranceStart }

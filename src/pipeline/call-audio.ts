@@ -107,7 +107,7 @@ export class CallAudio {
       languages: options,
       controls: this.#recognizer,
       startAt: this.#startAt,
-      onEvent: (event) => this.#events.defer(event),
+      onEvent: (event) => this.#recognizer.turnEvent(event),
     });
     const onVerdict = (answeredBy: AnsweredBy) =>
       this.#events.defer({ type: 'answered-by', answeredBy });
@@ -268,13 +268,13 @@ export class CallAudio {
     this.#removeTurns();
     this.#inflow.close();
     this.#agent.close();
-    this.#recognizer.close();
+    const finished = this.#recognizer.finish();
     this.#vad.close();
     const { late, duplicates, concealed } = this.#decoder;
     this.#log.debug({ late, duplicates, concealed }, 'caller audio ended');
     const summary = this.#recorder?.close(endMs) ?? Promise.resolve(undefined);
     this.#events.flush();
-    return summary;
+    return finished.then(() => summary);
   }
 
   #receive(frame: Int16Array, atMs: number): void {

@@ -12,6 +12,7 @@ import type {
 } from '../speech/stt/stt.ts';
 import type { CallAudioEvent } from './call-audio-event.ts';
 import type { DeferredEvents } from './deferred-events.ts';
+import type { TurnEvent } from './turn/turn-event.ts';
 import type { RecognizerControls, TurnTaking } from './turn/turn-taking.ts';
 
 export interface CallRecognizerOptions {
@@ -28,6 +29,7 @@ export class CallRecognizer implements RecognizerControls {
   #expectation: ExpectedInput = OPEN_SPEECH;
   #list = 0;
   #opened = 0;
+  #isFinishing = false;
   /** All recognisers failed, and no other one has had words since. */
   #isLost = false;
 
@@ -87,14 +89,31 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer?.expect(expectation);
   }
 
-  close(): void {
-    this.#recognizer?.close();
+  /** The call is over: the last words of the caller and of the service are reported before this resolves, within
+   *  seconds. Never rejects. */
+  async finish(): Promise<void> {
+    if (this.#isFinishing) return;
+    const recognizer = this.#recognizer;
+    const turnTaking = this.#turnTaking;
+    this.#isFinishing = true;
+    // Others close at once.
+    if (recognizer?.finish !== undefined) await recognizer.finish();
+    recognizer?.close();
     this.#recognizer = undefined;
     this.#turnTaking = undefined;
+    this.#options.events.run(() => turnTaking?.conclude());
+  }
+
+  /** Of turn-taking, for the call: with its last words, nothing begins that would go on. */
+  turnEvent(event: TurnEvent): void {
+    const { events } = this.#options;
+    if (!this.#isFinishing || event.type === 'backchannel') events.defer(event);
+    else if (event.type === 'turn') events.defer({ type: 'last-turn', turn: event.turn });
   }
 
   #failed(turnTaking: TurnTaking, error: GatewayError): void {
     const { events, onFault } = this.#options;
+    if (this.#isFinishing) return;
     this.#recognizer?.close();
     this.#recognizer = undefined;
     turnTaking.recognizerLost();

@@ -42,6 +42,7 @@ async function start(apiKey = KEY) {
       receive_partial_transcripts: true,
       receive_final_transcripts: true,
       receive_speech_events: false,
+      receive_lifecycle_events: true,
     },
   });
   return { server, session };

@@ -49,6 +49,11 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'turn':
       callerTurn(targets, event.turn);
       break;
+    case 'last-turn':
+      targets.interim.drop();
+      turns.inc({ source: event.turn.source });
+      record.callerTurn(event.turn);
+      break;
     case 'recognizer-lost':
       targets.dialogue.dispatch({ type: 'keys-only' });
       break;

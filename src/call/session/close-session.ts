@@ -41,10 +41,12 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
 
   const audioClosed = closeAudio(ending);
   const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
-  await attempt('close the audio', closing);
-  plan.speech.release?.();
   const callId = callToHangUp(ending);
-  if (callId !== null) await attempt('hang up', deps.hangUps.hangUp(plan, callId));
+  // Recognisers take up to two seconds for their last words: the other party does not wait for them.
+  await Promise.all([
+    attempt('close the audio', closing).then(() => plan.speech.release?.()),
+    callId === null ? undefined : attempt('hang up', deps.hangUps.hangUp(plan, callId)),
+  ]);
   media?.close('over');
   await deps.closing.endSurely(plan.run, {
     reason,

@@ -203,6 +203,15 @@ export class TurnDetector {
     this.#conclude();
   }
 
+  /** The caller says no more: an open turn ends with the words that there are. */
+  cut(): void {
+    if (this.#state === 'idle' || this.text === '') return;
+    if (this.#state !== 'waiting') this.#decidedMs = this.#nowMs;
+    if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
+    this.#voiced = false;
+    this.#conclude();
+  }
+
   /** The final words that are awaited come later by so much. */
   delayed(ms: number): void {
     if (this.#state !== 'waiting') return;

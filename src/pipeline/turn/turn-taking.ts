@@ -194,6 +194,11 @@ export class TurnTaking {
     this.#turn.delayed(ms);
   }
 
+  /** The call is over. */
+  conclude(): void {
+    this.#turn.cut();
+  }
+
   recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
     this.#recognizer = recognizer;
     this.#turn.recognizerReplaced(recognizer);

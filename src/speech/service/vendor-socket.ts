@@ -70,7 +70,7 @@ const WARM_MS_MAX = 1_000;
 const WAITING_BYTES_MAX = 512 * 1024;
 /** Bytes that the peer does not read: 15 s of audio. */
 const BUFFERED_BYTES_MAX = 512 * 1024;
-/** After the last message, before the connection is cut. */
+/** After the last message until the close, and after that before the connection is cut. */
 const CLOSE_MS_MAX = 2_000;
 /** Of an answer that refuses the upgrade. */
 const REFUSAL_BYTES_MAX = 4_096;
@@ -152,14 +152,48 @@ export class VendorSocket {
     const isReady = this.#state === 'ready';
     const socket = this.#socket;
     this.#stop();
+    if (socket === undefined) return;
     if (!isReady) {
-      socket?.terminate();
+      socket.terminate();
       return;
     }
-    if (last !== undefined) socket?.send(last, () => undefined);
-    socket?.close(1000);
-    const deadline = this.#options.clock.after(CLOSE_MS_MAX, () => socket?.terminate());
-    socket?.once('close', () => deadline.cancel());
+    if (last !== undefined) socket.send(last, ignoreResult);
+    this.#part(socket);
+  }
+
+  /** Sends `last` and waits for what the service still has to say: until `isOver` of a message is true or the service
+   *  closes, 2 s at most. Messages come to the listener, faults do not. Closes and resolves then; never rejects. */
+  finish(last: string, isOver: (text: string) => boolean): Promise<void> {
+    const socket = this.#socket;
+    if (this.#state !== 'ready' || socket === undefined) {
+      this.close();
+      return Promise.resolve();
+    }
+    this.#stop();
+    const { clock, listener } = this.#options;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        deadline.cancel();
+        socket.off('message', take).off('close', end);
+        this.#part(socket);
+        resolve();
+      };
+      const take = (data: Buffer, isBinary: boolean): void => {
+        const text = isBinary ? '' : data.toString();
+        if (!isBinary) listener.onText(text);
+        if (!this.#received.take(data.length) || isOver(text)) end();
+      };
+      const deadline = clock.after(CLOSE_MS_MAX, end);
+      socket.on('message', take).on('close', end);
+      socket.send(last, ignoreResult);
+    });
+  }
+
+  #part(socket: WebSocket): void {
+    if (socket.readyState === WebSocket.CLOSED) return;
+    socket.close(1000);
+    const deadline = this.#options.clock.after(CLOSE_MS_MAX, () => socket.terminate());
+    socket.once('close', () => deadline.cancel());
   }
 
   async #locate(locate: NonNullable<VendorSocketOptions['locate']>): Promise<void> {

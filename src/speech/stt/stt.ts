@@ -63,6 +63,9 @@ export interface Recognizer {
   /** The list of services for another step of the conversation goes on, from the next pause of the caller: a turn keeps
    *  the recogniser that it began with. Of recognisers that were opened with several lists. */
   switchTo?(list: number): void;
+  /** The call is over: as `close`, and the service's last words (in `onFinal`) and what it bills come before this resolves,
+   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session. */
+  finish?(): Promise<void>;
   close(): void;
 }
 

@@ -24,19 +24,26 @@ const FIELDS: Record<string, unknown> = {
     receive_final_transcripts: true,
     receive_speech_events: false,
     receive_acknowledgments: Boolean,
+    receive_lifecycle_events: Boolean,
   },
 };
 const HEAD = { session_id: 's', created_at: '2026-11-01T00:00:00.000Z' };
-const OPTIONAL = ['realtime_processing'];
+const OPTIONAL = ['realtime_processing', 'receive_lifecycle_events'];
+
+/** Messages that a client asks for. */
+interface Wanted {
+  acknowledgments: boolean;
+  lifecycle: boolean;
+}
 
 class Gladia extends Recognizing {
   #count = 0;
   #bytes = 0;
-  readonly #acknowledges: boolean;
+  readonly #wants: Wanted;
 
-  constructor(session: SttSession, acknowledges: boolean) {
+  constructor(session: SttSession, wants: Wanted) {
     super(session);
-    this.#acknowledges = acknowledges;
+    this.#wants = wants;
   }
 
   override audio(words: readonly HeardWord[]): void {
@@ -48,7 +55,7 @@ class Gladia extends Recognizing {
   }
 
   #acknowledge(type: string, data: Message): void {
-    if (!this.#acknowledges) return;
+    if (!this.#wants.acknowledgments) return;
     this.session.send({ type, ...HEAD, acknowledged: true, error: null, data });
   }
 
@@ -76,12 +83,13 @@ class Gladia extends Recognizing {
     const { type, data } = message;
     if (type === 'stop_recording' && data === undefined) {
       const seconds = this.#bytes / 8_000;
-      this.#acknowledge(type, {
-        recording_duration: seconds,
-        recording_duration_left_to_process: 0,
-      });
+      this.#acknowledge(type, { recording_duration: seconds, recording_left_to_process: 0 });
       if (this.words.length > 0) this.#send(this.words.splice(0), true);
-      this.session.send({ type: 'end_session', ...HEAD });
+      if (this.#wants.lifecycle) {
+        const data = { recording_duration: seconds };
+        this.session.send({ type: 'end_recording', ...HEAD, data });
+        this.session.send({ type: 'end_session', ...HEAD });
+      }
       this.session.close(1000);
       return;
     }
@@ -91,8 +99,7 @@ class Gladia extends Recognizing {
 }
 
 export function gladiaProtocol(key: string): Protocol {
-  /** With whether the client wants acknowledgments. */
-  const tokens = new Map<string, boolean>();
+  const tokens = new Map<string, Wanted>();
   let count = 0;
   return {
     post(request, url, { body, origin }) {
@@ -108,7 +115,10 @@ export function gladiaProtocol(key: string): Protocol {
       count += 1;
       const token = `token-0123456789-${count}`;
       const { messages_config: config } = body as { messages_config: Message };
-      tokens.set(token, config['receive_acknowledgments'] === true);
+      tokens.set(token, {
+        acknowledgments: config['receive_acknowledgments'] === true,
+        lifecycle: config['receive_lifecycle_events'] === true,
+      });
       const answer = {
         id: `s${count}`,
         created_at: 'now',
@@ -123,8 +133,10 @@ export function gladiaProtocol(key: string): Protocol {
       const isKnown = tokens.has(searchParams.get('token') ?? '');
       return isKnown ? undefined : refusal(401, { message: 'unknown token' });
     },
-    open: (session) =>
-      new Gladia(session, tokens.get(session.url.searchParams.get('token') ?? '') === true),
+    open: (session) => {
+      const none = { acknowledgments: false, lifecycle: false };
+      return new Gladia(session, tokens.get(session.url.searchParams.get('token') ?? '') ?? none);
+    },
   };
 }
 

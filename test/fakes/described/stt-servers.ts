@@ -22,6 +22,8 @@ class Cartesia extends Recognizing {
 
   text(text: string): boolean {
     if (text === 'close') {
+      const words = this.words.splice(0);
+      if (words.length > 0) this.session.send(this.#transcript('transcript', true, words));
       this.session.send({ type: 'done' });
       this.session.close(1000);
       return true;
@@ -122,7 +124,7 @@ class Smallest extends Recognizing {
   message(message: Message): void {
     if (message['type'] === 'finalize') this.answer((words) => this.#send(words, true));
     else if (message['type'] === 'close_stream') {
-      this.#send([], true, true);
+      this.#send(this.words.splice(0), true, true);
       this.session.close(1000);
     } else this.unknown(message);
   }
@@ -164,7 +166,9 @@ class Soniox extends Recognizing {
   text(text: string): boolean {
     if (text !== '') return false;
     const tokens = this.#tokens(this.words.splice(0), true);
-    this.session.send({ tokens, finished: true });
+    const ms = this.session.audioMs;
+    const done = { final_audio_proc_ms: ms, total_audio_proc_ms: ms, finished: true };
+    this.session.send({ tokens, ...done });
     this.session.close(1000);
     return true;
   }
@@ -295,8 +299,14 @@ class Xai extends Recognizing {
   }
 
   message(message: Message): void {
-    if (message['type'] !== 'audio.done') this.unknown(message);
-    else this.session.close(1000);
+    if (message['type'] !== 'audio.done') {
+      this.unknown(message);
+      return;
+    }
+    if (this.words.length > 0) this.#send(this.words.splice(0), true);
+    const duration = this.session.audioMs / 1_000;
+    this.session.send({ type: 'transcript.done', text: '', words: [], duration });
+    this.session.close(1000);
   }
 }
 
@@ -321,8 +331,10 @@ class Jambonz extends Recognizing {
 
   message(message: Message): void {
     const { type, encoding, sampleRateHz: rate } = message;
-    if (type === 'stop') this.session.close(1000);
-    else if (type !== 'start' || encoding !== 'LINEAR16' || rate !== 8_000) this.unknown(message);
+    if (type === 'stop') {
+      if (this.words.length > 0) this.#send(this.words.splice(0), true);
+      this.session.close(1000);
+    } else if (type !== 'start' || encoding !== 'LINEAR16' || rate !== 8_000) this.unknown(message);
   }
 }
 

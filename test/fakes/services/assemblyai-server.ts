@@ -23,7 +23,6 @@ const UPDATES = new Set([
   ...['max_turn_silence', 'end_of_turn_confidence_threshold'],
 ]);
 const END_MS = 400;
-const DURATIONS = { audio_duration_seconds: 1, session_duration_seconds: 1 };
 const PACKET_BYTES = { min: 400, max: 8_000 };
 /** Audio may be ahead of the clock by so much, and faster by this share. */
 const AHEAD_MS = 3_000;
@@ -102,7 +101,11 @@ class AssemblyAi implements SessionHandler {
         break;
       }
       case 'Terminate':
-        this.#session.send({ type: 'Termination', ...DURATIONS });
+        this.#session.send({
+          type: 'Termination',
+          audio_duration_seconds: this.#session.audioMs / 1_000,
+          session_duration_seconds: (this.#session.clock.monotonicMs() - this.#openedAt) / 1_000,
+        });
         this.#session.close(1000);
         break;
       default:

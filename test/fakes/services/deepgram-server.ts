@@ -118,7 +118,10 @@ class Nova implements SessionHandler {
         else if (this.#hasAudio) this.#finalize();
         break;
       case 'CloseStream':
-        this.#session.send({ type: 'Metadata', ...METADATA, duration: 1, channels: 1 });
+        this.#session.send({
+          ...{ type: 'Metadata', ...METADATA, channels: 1 },
+          duration: this.#session.audioMs / 1_000,
+        });
         this.#session.close(1000);
         break;
       default:

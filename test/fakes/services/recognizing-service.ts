@@ -45,6 +45,8 @@ export interface RecognizingOptions {
   revisesPartials?: boolean;
   /** Sends the words of its final words once more as interim words, so much later. */
   repeatsAfterMs?: number;
+  /** Its last words come so long after the end of the call. Default: it has none. */
+  lastMs?: number;
   /** It has no room, as the embedded one says it. */
   refuses?: boolean;
   /** Of each session, in their order; the last one counts on. */
@@ -96,6 +98,8 @@ class Session implements Recognizer {
   readonly #faults: SessionFaults;
   readonly #listener: RecognizerListener;
   #words: HeardWord[] = [];
+  /** Those of the answer on its way. */
+  #asked: HeardWord[] = [];
   #hasFailed = false;
   #isEager = false;
   /** Answers on their way: until they are there, nothing is sent unasked. */
@@ -169,8 +173,10 @@ class Session implements Recognizer {
     const isLost = this.#faults.neverFinal === true || this.#isSilent;
     this.#due += 1;
     if (isLost) return;
+    this.#asked = words;
     clock.after(finalMs, () => {
       this.#due -= 1;
+      this.#asked = [];
       this.#report(() => this.#listener.onFinal(said(words)));
     });
     const { repeatsAfterMs } = this.#options;
@@ -186,6 +192,18 @@ class Session implements Recognizer {
 
   setLanguage(language: string): void {
     this.calls.push(language);
+  }
+
+  finish(): Promise<void> {
+    const words = [...this.#asked, ...this.#words.splice(0)];
+    const { clock, lastMs } = this.#options;
+    if (lastMs === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      clock.after(lastMs, () => {
+        this.#report(() => this.#listener.onFinal(said(words)));
+        resolve();
+      });
+    });
   }
 
   close(): void {

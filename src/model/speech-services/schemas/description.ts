@@ -177,6 +177,13 @@ export const recognizerDescription = z
       .optional()
       .describe('Default: the service ends an utterance by its silence.'),
     final_ms_p99: z.int().min(100).max(2_500).default(1_000),
+    closed: when
+      .optional()
+      .describe('The message that answers close. Default: the service closes the connection.'),
+    counted: z
+      .strictObject({ when: when.optional(), path, unit: z.enum(['s', 'ms']).default('s') })
+      .optional()
+      .describe('Where the messages after close have what the service bills.'),
     session_ms_max: z.int().min(60_000).max(86_400_000).optional(),
     billing: z.enum(['audio', 'session']).default('audio'),
   })

@@ -16,6 +16,8 @@ const PACKET_MS = 100;
 /** The service closes for shorter packets. */
 const REST_MS_MIN = 50;
 const KEEPALIVE_MS = 10_000;
+/** Without it, the service bills up to three hours. */
+const TERMINATE = '{"type":"Terminate"}';
 const IN_FLIGHT_MS_MAX = 450;
 /** Formatted text follows the end of a turn within this time. */
 const FORMAT_MS_MAX = 500;
@@ -114,9 +116,17 @@ export class AssemblyAiRecognizer implements Recognizer {
     this.#socket.send({ type: 'UpdateConfiguration', keyterms_prompt: keyterms });
   }
 
+  async finish(): Promise<void> {
+    await this.#socket.finish({
+      last: () => TERMINATE,
+      isOver: ({ type }) => type === 'Termination',
+    });
+    this.close();
+  }
+
   close(): void {
     this.#stop();
-    this.#socket.close({ type: 'Terminate' });
+    this.#socket.close(TERMINATE);
   }
 
   #message(message: Record<string, unknown>): void {
@@ -127,8 +137,10 @@ export class AssemblyAiRecognizer implements Recognizer {
       this.#socket.fail(kind, String(message['error'] ?? ''), String(code));
       return;
     }
-    // Begin, SpeechStarted, Heartbeat, Silence, Warning, Termination, and later additions.
-    if (message['type'] !== 'Turn') return;
+    const { type, session_duration_seconds: seconds } = message;
+    if (type === 'Termination' && typeof seconds === 'number') this.#socket.counted(seconds);
+    // Begin, SpeechStarted, Heartbeat, Silence, Warning, and later additions.
+    if (type !== 'Turn') return;
     const parsed = turnMessage.safeParse(message);
     if (parsed.success) this.#turn(parsed.data);
     else this.#socket.fail('protocol', 'Turn of another form');

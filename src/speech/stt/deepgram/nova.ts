@@ -11,6 +11,7 @@ import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts'
 
 /** The service closes after 10 s without audio and without this message. */
 const KEEPALIVE_MS = 4_000;
+const CLOSE_STREAM = '{"type":"CloseStream"}';
 const PACKET_MS = 100;
 /** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
 const FINAL_MS_MAX = 1_000;
@@ -120,9 +121,21 @@ export class NovaRecognizer implements Recognizer {
     // No message of this interface changes it.
   }
 
+  async finish(): Promise<void> {
+    if (this.#socket.hasEnded) return;
+    this.#socket.flush();
+    await this.#socket.finish({
+      last: () => CLOSE_STREAM,
+      isOver: ({ type }) => type === 'Metadata',
+    });
+    this.#fixInterim();
+    if (this.#pieces.length > 0) this.#listener.onFinal(this.#take());
+    this.close();
+  }
+
   close(): void {
     this.#owed.close();
-    this.#socket.close({ type: 'CloseStream' });
+    this.#socket.close(CLOSE_STREAM);
   }
 
   #message(message: Record<string, unknown>): void {
@@ -131,8 +144,10 @@ export class NovaRecognizer implements Recognizer {
       this.#socket.fail('protocol', String(message['description'] ?? message['message'] ?? ''));
       return;
     }
-    // Metadata, UtteranceEnd, SpeechStarted, and later additions.
-    if (message['type'] !== 'Results') return;
+    const { type, duration } = message;
+    if (type === 'Metadata' && typeof duration === 'number') this.#socket.counted(duration);
+    // UtteranceEnd, SpeechStarted, and later additions.
+    if (type !== 'Results') return;
     const parsed = results.safeParse(message);
     if (parsed.success) this.#results(parsed.data);
     else this.#socket.fail('protocol', 'Results of another form');

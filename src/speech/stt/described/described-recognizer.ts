@@ -3,6 +3,7 @@
 
 import type {
   DescriptionValues,
+  MessageTemplate,
   RecognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 import type { Timer } from '../../../std/clock.ts';
@@ -21,7 +22,7 @@ import { joinWords, NO_WORDS } from '../joined-words.ts';
 import { OwedFinals } from '../streaming/owed-finals.ts';
 import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
-import { hasInterim, resultsIn } from './described-results.ts';
+import { countedIn, hasInterim, resultsIn } from './described-results.ts';
 import { locatorOf } from './described-session.ts';
 
 /** How long the answer to `finalize` may take: a multiple of the 99th percentile, within what a turn waits. */
@@ -154,11 +155,29 @@ export class DescribedRecognizer implements Recognizer {
     // No message of these interfaces changes them.
   }
 
+  /** A service without a last message is asked for its final words instead. Without audio it has none. */
+  async finish(): Promise<void> {
+    if (this.#socket.hasEnded) return;
+    const { close, finalize } = this.#options.description;
+    const last = close ?? finalize?.message;
+    this.#asking?.cancel();
+    this.#socket.flush();
+    if (last !== undefined && this.#socket.sentPackets > 0) {
+      await this.#socket.finish({
+        last: () => this.#text(last),
+        isOver: (message) => this.#isLast(message),
+      });
+    }
+    if (this.#partial.text !== '') this.#pieces.push(this.#partial);
+    this.#partial = NO_WORDS;
+    this.#give();
+    this.close();
+  }
+
   close(): void {
     this.#stop();
-    const { description, values } = this.#options;
-    const { close } = description;
-    this.#socket.close(close === undefined ? undefined : messageText(close, values));
+    const { close } = this.#options.description;
+    this.#socket.close(close === undefined ? undefined : this.#text(close));
   }
 
   /** Texts are pieces with their own spaces, also within words. */
@@ -173,17 +192,35 @@ export class DescribedRecognizer implements Recognizer {
 
   #ask(): void {
     this.#asking = undefined;
-    const { description, values } = this.#options;
-    const { finalize, audio } = description;
+    const { finalize } = this.#options.description;
     if (finalize === undefined || this.#socket.hasEnded) return;
     this.#socket.flush();
-    const given = audio.message === undefined ? values : { ...values, audio: '' };
-    this.#socket.sendText(messageText(finalize.message, given));
+    this.#socket.sendText(this.#text(finalize.message));
+  }
+
+  /** A message that is not audio. */
+  #text(template: MessageTemplate): string {
+    const { description, values } = this.#options;
+    const packets = this.#socket.sentPackets;
+    const audio = description.audio.message === undefined ? undefined : '';
+    return messageText(template, { ...values, audio, packets });
+  }
+
+  /** Whether the service has nothing more to say. */
+  #isLast(message: Record<string, unknown>): boolean {
+    const { description } = this.#options;
+    if (errorIn(message, description.errors) !== undefined) return true;
+    const { close, closed } = description;
+    if (close !== undefined) return closed !== undefined && meetsConditions(message, closed);
+    const { isAnswer, final } = resultsIn(message, description);
+    return isAnswer || (description.finalize?.answer === undefined && final !== undefined);
   }
 
   #message(message: Record<string, unknown>): void {
     this.#isAlive = true;
     const { description } = this.#options;
+    const seconds = countedIn(message, description);
+    if (seconds !== undefined) this.#socket.counted(seconds);
     const error = errorIn(message, description.errors);
     if (error !== undefined) {
       this.#socket.fail(error.kind, error.detail, error.vendorCode);

@@ -23,6 +23,16 @@ export function hasInterim({ tokens, results }: RecognizerDescription): boolean 
   return tokens !== undefined || results.some(({ is }) => is === 'partial');
 }
 
+/** Seconds that the service bills; undefined in messages without them. */
+export function countedIn(
+  message: unknown,
+  { counted }: RecognizerDescription,
+): number | undefined {
+  if (counted?.when !== undefined && !meetsConditions(message, counted.when)) return undefined;
+  const count = numberAt(message, counted?.path);
+  return count === undefined || counted?.unit !== 'ms' ? count : count / 1_000;
+}
+
 type Reading = RecognizerDescription['results'][number];
 type Tokens = NonNullable<RecognizerDescription['tokens']>;
 

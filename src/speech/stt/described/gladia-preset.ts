@@ -23,6 +23,7 @@ export const gladia = {
         receive_final_transcripts: true,
         receive_speech_events: false,
         receive_acknowledgments: false,
+        receive_lifecycle_events: true,
       },
     },
     url: 'url',
@@ -52,5 +53,10 @@ export const gladia = {
   ],
   keepalive: { after_ms: 20_000, message: { type: 'audio_chunk', data: { chunk: '' } } },
   close: { type: 'stop_recording' },
+  closed: [{ path: 'type', equals: 'end_session' }],
+  counted: {
+    when: [{ path: 'type', equals: 'end_recording' }],
+    path: 'data.recording_duration',
+  },
   final_ms_p99: 1_490,
 };

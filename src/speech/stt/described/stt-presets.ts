@@ -42,6 +42,7 @@ const cartesia = {
     },
   ],
   close: 'close',
+  closed: [{ path: 'type', equals: 'done' }],
   final_ms_p99: 810,
 };
 
@@ -180,6 +181,7 @@ const smallest = {
   finalize: { message: { type: 'finalize' }, answer: [{ path: 'is_final', equals: true }] },
   errors: [{ when: [{ path: 'error', exists: true }], detail: 'error', kind: 'overload' }],
   close: { type: 'close_stream' },
+  closed: [{ path: 'is_last', equals: true }],
   final_ms_p99: 1_590,
 };
 
@@ -232,6 +234,8 @@ const soniox = {
   ],
   // An empty text ends the stream.
   close: '',
+  closed: [{ path: 'finished', equals: true }],
+  counted: { path: 'total_audio_proc_ms', unit: 'ms' },
   session_ms_max: 300 * 60_000,
   final_ms_p99: 350,
 };
@@ -315,6 +319,8 @@ const speechmatics = {
       },
     },
   ],
+  close: { message: 'EndOfStream', last_seq_no: '{packets}' },
+  closed: [{ path: 'message', equals: 'EndOfTranscript' }],
   final_ms_p99: 740,
 };
 
@@ -345,6 +351,8 @@ const xai = {
   ],
   errors: [{ when: [{ path: 'type', equals: 'error' }], detail: 'message', kind: 'overload' }],
   close: { type: 'audio.done' },
+  closed: [{ path: 'type', equals: 'transcript.done' }],
+  counted: { when: [{ path: 'type', equals: 'transcript.done' }], path: 'duration' },
   final_ms_p99: 2_140,
 };
 

@@ -23,9 +23,6 @@ const BEFORE_SAMPLES = 8_000;
 const MARKS_MAX = 200;
 /** A service is tried again at once unless its session before was as short as this. */
 const LASTING_MS = 30_000;
-/** Time to connect, as the caller of `onDelayed` should expect it. */
-const CONNECT_MS = 500;
-const DELAY_MS_MAX = 2_500;
 /** Clients give up a service that does not answer `finalize` for so long. */
 const BEHIND_MS = 1_000;
 
@@ -112,9 +109,9 @@ export class FallbackRecognizer implements Recognizer {
     if (this.#session === undefined) return;
     this.#owed += 1;
     this.#isInTurn = false;
-    const { lagSamples, isBehind } = this.#session;
+    const { lagSamples, isBehind, delayMs } = this.#session;
     this.#mark('finalize');
-    if (lagSamples > 0) this.#delayed(lagSamples);
+    if (lagSamples > 0) this.#options.listener.onDelayed?.(delayMs);
     else if (isBehind) this.#options.listener.onDelayed?.(BEHIND_MS);
   }
 
@@ -132,6 +129,17 @@ export class FallbackRecognizer implements Recognizer {
     this.#line.want(list);
     if (this.#isPause) this.#switch();
     else this.#line.prepareWanted();
+  }
+
+  async finish(): Promise<void> {
+    this.#watchdog.reset();
+    this.#rotation.cancel();
+    // No other list takes over.
+    this.#line.want(-1);
+    await this.#session?.finish();
+    this.#endSession();
+    const held = joinWords(this.#held.splice(0));
+    if (held.text !== '') this.#options.listener.onFinal(held);
   }
 
   close(): void {
@@ -369,7 +377,8 @@ export class FallbackRecognizer implements Recognizer {
     const next = this.#line.next();
     const isLastResort =
       next === undefined || this.#line.at(next)?.service.capabilities.closedOnly === true;
-    const isWorthwhile = fault.isRepeatable || (isLastResort && isTransient(fault));
+    const isTransient = fault.kind === 'timeout' || fault.kind === 'protocol';
+    const isWorthwhile = fault.isRepeatable || (isLastResort && isTransient);
     const retries = isWorthwhile && !this.#hasRetried;
     if (retries) this.#hasRetried = true;
     this.#use(retries ? this.#line.index : next, fault);
@@ -391,18 +400,9 @@ export class FallbackRecognizer implements Recognizer {
     this.#line.use(index);
     this.#open();
     if (isOther) listener.onReplaced?.(entry.service.capabilities);
-    if (this.#owed > 0) this.#delayed(this.#session?.lagSamples ?? 0);
+    // The answers that are due wait for the replay.
+    if (this.#owed > 0 && this.#session !== undefined) listener.onDelayed?.(this.#session.delayMs);
   }
-
-  /** The answers that are due wait for the replay. */
-  #delayed(lagSamples: number): void {
-    const speed = this.#session?.speed ?? 1;
-    this.#options.listener.onDelayed?.(Math.min(DELAY_MS_MAX, CONNECT_MS + lagSamples / 8 / speed));
-  }
-}
-
-function isTransient({ kind }: ServiceFault): boolean {
-  return kind === 'timeout' || kind === 'protocol';
 }
 
 function faultOf(error: Error, service: string): ServiceFault {

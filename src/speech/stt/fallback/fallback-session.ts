@@ -28,6 +28,8 @@ const STEPS_MAX = 5;
 /** Final words are overdue after this many times the service's 99th percentile, and at least after so long. */
 const FINAL_SHARE = 3;
 const FINAL_MS_MIN = 2_000;
+const CONNECT_MS = 500;
+const DELAY_MS_MAX = 2_500;
 
 export interface RecognizerSessionOptions {
   service: SpeechToText;
@@ -65,7 +67,10 @@ export class RecognizerSession {
   #step: Timer | undefined;
   #steppedAt = 0;
   #overdue: Timer | undefined;
+  /** It gets no more audio. */
   #isClosed = false;
+  /** Its key has one session less. */
+  #hasLeft = false;
 
   constructor(options: RecognizerSessionOptions) {
     this.#options = options;
@@ -100,6 +105,11 @@ export class RecognizerSession {
     return this.#step === undefined ? 0 : this.#options.ring.written - this.#sent;
   }
 
+  /** Until words of now can come, with the time to connect. */
+  get delayMs(): number {
+    return Math.min(DELAY_MS_MAX, CONNECT_MS + this.lagSamples / SAMPLES_PER_MS / this.speed);
+  }
+
   /** A frame that was written to the ring; borrowed. */
   pushed(frame: Int16Array): void {
     if (this.#step !== undefined || this.#isClosed) return;
@@ -132,14 +142,25 @@ export class RecognizerSession {
     return last === undefined ? undefined : Math.ceil(last.endMs * SAMPLES_PER_MS);
   }
 
+  /** What the service still has to say comes until this resolves. */
+  async finish(): Promise<void> {
+    this.#stop();
+    await this.recognizer.finish?.();
+  }
+
   close(): void {
-    if (!this.#isClosed) this.#options.sessions?.closed();
+    if (!this.#hasLeft) this.#options.sessions?.closed();
+    this.#hasLeft = true;
+    this.#stop();
+    this.recognizer.close();
+  }
+
+  #stop(): void {
     this.#isClosed = true;
     this.#step?.cancel();
     this.#step = undefined;
     this.#overdue?.cancel();
     this.#overdue = undefined;
-    this.recognizer.close();
   }
 
   #give(mark: Mark): void {

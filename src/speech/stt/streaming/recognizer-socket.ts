@@ -41,11 +41,23 @@ export interface RecognizerSocketOptions
   onEnd(): void;
 }
 
+/** How a session ends in which the service has the last word. */
+export interface SessionEnd {
+  /** Asked for behind all audio. */
+  last(): string;
+  /** Whether the service has sent everything. */
+  isOver(message: Record<string, unknown>): boolean;
+}
+
 export class RecognizerSocket {
   readonly #options: RecognizerSocketOptions;
   readonly #socket: VendorSocket;
   readonly #packets: AudioPackets;
   #sentSamples = 0;
+  #sentPackets = 0;
+  /** What the service bills, by its own count. */
+  #countedSeconds: number | undefined;
+  #isFinishing = false;
   #readyAt: number | undefined;
   #hasEnded = false;
 
@@ -58,7 +70,10 @@ export class RecognizerSocket {
       format,
       packetMs,
       restMsMin,
-      send: (packet) => this.#socket.send(messageOf(packet)),
+      send: (packet) => {
+        this.#sentPackets += 1;
+        this.#socket.send(messageOf(packet));
+      },
     });
     this.#socket = new VendorSocket({
       ...options,
@@ -85,6 +100,11 @@ export class RecognizerSocket {
     return (this.#sentSamples * 1_000) / RATE_HZ;
   }
 
+  /** Messages with audio. */
+  get sentPackets(): number {
+    return this.#sentPackets;
+  }
+
   get isReady(): boolean {
     return this.#socket.isReady;
   }
@@ -94,14 +114,14 @@ export class RecognizerSocket {
   }
 
   push(frame: Int16Array): void {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded || this.#isFinishing) return;
     this.#sentSamples += frame.length;
     this.#packets.push(frame);
   }
 
   /** What waits for a full packet goes out, once it is long enough for the service. */
   flush(): void {
-    if (!this.#hasEnded) this.#packets.flush();
+    if (!this.#hasEnded && !this.#isFinishing) this.#packets.flush();
   }
 
   /** Behind the audio given before; the rest of a packet waits on. */
@@ -131,6 +151,24 @@ export class RecognizerSocket {
     this.#socket.close(isObject(last) ? JSON.stringify(last) : last);
   }
 
+  /** As `close`, but messages still come until the session is over, 2 s at most. Resolves then; never rejects. */
+  async finish({ last, isOver }: SessionEnd): Promise<void> {
+    if (this.#hasEnded || this.#isFinishing) return;
+    this.#packets.flushComplete();
+    this.#isFinishing = true;
+    const { read = parseJson } = this.#options;
+    await this.#socket.finish(last(), (text) => {
+      const message = read(text);
+      return isObject(message) && isOver(message);
+    });
+    this.#end();
+  }
+
+  /** The service's own count of the session, in its last messages. */
+  counted(seconds: number): void {
+    if (this.#isFinishing && seconds >= 0) this.#countedSeconds = seconds;
+  }
+
   #text(text: string): void {
     const { read = parseJson } = this.#options;
     const message = read(text);
@@ -150,12 +188,13 @@ export class RecognizerSocket {
     const { means, service, model, billing, listener } = this.#options;
     if (this.#readyAt === undefined) return;
     const sessionMs = means.clock.monotonicMs() - this.#readyAt;
+    const counted = this.#countedSeconds;
     const ms = billing === 'audio' ? this.pushedMs : sessionMs;
-    const amount = Math.round(ms) / 1_000;
+    const amount = Math.round(counted === undefined ? ms : counted * 1_000) / 1_000;
     if (amount <= 0) return;
     listener.onUsage?.({
-      ...{ job: 'stt', service, model },
-      ...{ unit: 'seconds', amount, source: 'counted' },
+      ...{ job: 'stt', service, model, unit: 'seconds', amount },
+      source: counted === undefined ? 'counted' : 'vendor',
     });
   }
 }

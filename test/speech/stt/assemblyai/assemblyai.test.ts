@@ -55,6 +55,17 @@ async function connect(
 }
 
 describe('AssemblyAI', () => {
+  it('ends its session at the end of the call, and bills the time that the service counts', async () => {
+    const { rig, server } = await connect();
+    await rig.says('w1 w2');
+    await rig.silence(600);
+    await rig.recognizer.finish?.();
+    expect([rig.text, rig.errors, server.violations]).toEqual(['w1 w2', [], []]);
+    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'Terminate' });
+    expect(rig.usage).toMatchObject([{ amount: expect.closeTo(1.1, 0), source: 'vendor' }]);
+    await vi.waitFor(() => expect(rig.clock.timers).toBe(0));
+  });
+
   it('connects with the parameters of a telephone line', async () => {
     const { server } = await connect({
       settings: { model: 'u3-rt-pro', keyterms: ['Ada', 'Bo'], min_turn_silence: 300 },

@@ -43,6 +43,17 @@ const said = (count: number, from = 0) =>
   Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
 describe('Deepgram nova', () => {
+  it('gives its last words at the end of the call, and bills what the service counts', async () => {
+    const { rig, server } = await connect();
+    await rig.says(said(4));
+    await rig.recognizer.finish?.();
+    const audioMs = server.sessions[0]?.audioMs ?? 0;
+    expect([rig.text, rig.errors, server.violations]).toEqual([said(4), [], []]);
+    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'CloseStream' });
+    expect(rig.usage).toMatchObject([{ amount: audioMs / 1_000, source: 'vendor' }]);
+    expect(server.sessions.map(({ isOpen }) => isOpen)).toEqual([false]);
+  });
+
   it('connects with the parameters of a telephone line, the key in a header', async () => {
     const { server } = await connect({
       settings: {

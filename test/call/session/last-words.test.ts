@@ -1,0 +1,67 @@
+// The end of a call whose recogniser still has something to say: the words are in the transcript, what it bills in the
+// usage, and nobody waits for it on the line.
+
+import { describe, expect, it } from 'vitest';
+import { framesOf } from '../../fakes/call/spoken-words.ts';
+import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
+import { agent, definition, edge, end, start } from '../../workflow/definitions.ts';
+import { withCallHarness } from '../call-harness.ts';
+import { ScriptedModel } from '../scripted-model.ts';
+
+const held = withCallHarness();
+const LAST_MS = 1_500;
+
+const simple = definition(
+  [
+    start('hello', { name: 'Hello', greeting: 'Hello.', allow_interrupt: true }),
+    agent('talk', { name: 'Talk', allow_interrupt: true }),
+    end('bye', { name: 'Bye' }),
+  ],
+  [edge('hello', 'talk', { label: 'Talk' }), edge('hello', 'bye', { label: 'Finish' })],
+);
+
+async function call() {
+  const { harness } = held;
+  const stt = new RecognizingService({ clock: harness.clock, name: 'stt', lastMs: LAST_MS });
+  const llm = new ScriptedModel(harness.clock);
+  Object.assign(harness.speech, { stt, llm });
+  await harness.prepare(simple);
+  const { stream, run } = await harness.inboundCall();
+  await harness.heardOut(stream);
+  const says = async (words: string): Promise<void> => {
+    stream.sound = Int16Array.from(framesOf(words).flatMap((each) => [...each]));
+    await harness.passUntil(() => stream.sound.length < 160);
+  };
+  return { harness, stream, run, llm, says };
+}
+
+describe('a caller who hangs up within a sentence', () => {
+  it('has said it: it is in the transcript, and no model answers it', async () => {
+    const { harness, stream, run, llm, says } = await call();
+    await says('w1 w2 w3');
+    stream.hangUp();
+    await harness.pass(LAST_MS);
+    const done = await harness.ended(run);
+    expect(await harness.transcript(done)).toEqual(['assistant: Hello.', 'user: w1 w2 w3']);
+    expect(llm.spoken).toEqual([]);
+    expect(await harness.bodies(run, 'recognition.usage')).toMatchObject([{ service: 'stt' }]);
+    expect((await harness.events(run)).at(-1)?.body.type).toBe('call.ended');
+    expect(harness.errors).toEqual([]);
+  });
+});
+
+describe('an agent that ends the call', () => {
+  it('hangs up at once, while the recogniser has its last words', async () => {
+    const { harness, stream, run, llm, says } = await call();
+    llm.answers = [{ call: 'finish' }, { say: ['Bye.'] }];
+    await says('w1');
+    await harness.heardOut(stream);
+    // No time passes on the call's clock.
+    await harness.until(() => harness.hangUps.length > 0);
+    expect(await harness.bodies(run, 'call.ended')).toEqual([]);
+    await harness.pass(LAST_MS);
+    const done = await harness.ended(run);
+    expect(await harness.transcript(done)).toContain('user: w1');
+    expect(harness.hangUps).toHaveLength(1);
+  });
+});
