@@ -67,6 +67,7 @@ const create: {
   sarvam: createTtsPreset,
   smallest: createTtsPreset,
   speaches: createSpeachesTts,
+  speechmatics: createRequestTtsPreset,
   websocket_tts: createWebsocketTts,
   wyoming: (settings, means) => new WyomingTts(settings, means),
   xai: createTtsPreset,

@@ -358,7 +358,7 @@ const services: Record<TtsPreset, Service> = {
         modelId: z.enum(['arcana', 'mistv3', 'mistv2', 'mist', 'coda']),
         audioFormat: z.literal('mulaw'),
         samplingRate: z.literal('8000'),
-        lang: z.string().length(3),
+        lang: z.string().min(2).max(3),
         segment: z.enum(['immediate', 'bySentence', 'never']),
         speedAlpha: z.coerce.number().optional(),
       }),

@@ -92,6 +92,13 @@ describe('the check of a key', () => {
     ],
     [
       'speechmatics',
+      { base_url: 'https://preview.tts.speechmatics.com' },
+      'POST mp.speechmatics.com/v1/api_keys?type=rt {"ttl":60}',
+      'authorization',
+      `Bearer ${KEY}`,
+    ],
+    [
+      'speechmatics',
       { base_url: 'wss://eu2.rt.speechmatics.com' },
       'POST mp.speechmatics.com/v1/api_keys?type=rt {"ttl":60}',
       'authorization',

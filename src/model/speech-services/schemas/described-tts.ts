@@ -76,9 +76,9 @@ const rime = z
     provider: z.literal('rime'),
     api_key: secretKey,
     concurrency_limit: concurrencyLimit,
-    model: named('arcana', 'mistv3', 'mistv2', 'mist'),
+    model: named('arcana', 'mistv3', 'mistv2', 'mist', 'coda'),
     voice: named('celeste'),
-    language: named('eng', 'deu', 'fra', 'spa', 'hin').describe('ISO 639-3.'),
+    language: named('eng', 'spa', 'fra', 'ger', 'hin').describe('ISO 639-2, or 639-1 (en).'),
     speed: speedOf(0.5, 2),
     base_url: socketUrl.default('wss://users-ws.rime.ai'),
   })
@@ -157,6 +157,23 @@ const camb = z
   })
   .meta(about('Camb', 'A request for each sentence.', 'https://docs.camb.ai'));
 
+const speechmatics = z
+  .object({
+    provider: z.literal('speechmatics'),
+    api_key: secretKey,
+    model: named('speechmatics-tts'),
+    voice: named('sarah', 'theo', 'megan', 'jack').describe('In the address; lower case.'),
+    base_url: httpUrl.default('https://preview.tts.speechmatics.com'),
+  })
+  .meta({
+    ...about(
+      'Speechmatics',
+      'A request for each sentence. A preview of the vendor.',
+      'https://docs.speechmatics.com/text-to-speech/quickstart',
+    ),
+    languages: ['en'],
+  });
+
 const piper = z
   .object({
     provider: z.literal('piper_http'),
@@ -168,7 +185,13 @@ const piper = z
   .meta({ title: 'Piper', description: "Piper's HTTP server, of your own." });
 
 export const ttsPresetServices = { inworld, lmnt, rime, sarvam, smallest, xai } as const;
-export const requestTtsPresetServices = { google, minimax, camb, piper_http: piper } as const;
+export const requestTtsPresetServices = {
+  google,
+  minimax,
+  camb,
+  speechmatics,
+  piper_http: piper,
+} as const;
 export const describedTtsServices = {
   ...ttsPresetServices,
   ...requestTtsPresetServices,

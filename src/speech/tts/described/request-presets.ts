@@ -68,6 +68,15 @@ const camb = {
   audio: { in: 'body', format: 's16@22050' },
 };
 
+/** Its only formats are at 16 kHz. */
+const speechmatics = {
+  path: '/generate/{voice}',
+  query: { output_format: 'pcm_16000' },
+  headers: { authorization: 'Bearer {key}' },
+  body: { text: '{text}' },
+  audio: { in: 'body', format: 's16@16000' },
+};
+
 const piper = {
   path: '/',
   headers: { authorization: 'Bearer {key}' },
@@ -75,7 +84,7 @@ const piper = {
   audio: { in: 'body', format: 's16@22050' },
 };
 
-const described = { google, minimax, camb, piper_http: piper } satisfies Record<
+const described = { google, minimax, camb, speechmatics, piper_http: piper } satisfies Record<
   RequestTtsPreset,
   unknown
 >;

@@ -1,6 +1,7 @@
 // Every preset of a voice by requests against its service's answers, as the vendor's reference has them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { wavHeader } from '../../../../src/audio/wav.ts';
 import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
@@ -16,7 +17,7 @@ afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close();
 });
 
-type Provider = 'google' | 'minimax' | 'camb' | 'piper_http' | 'http_tts';
+type Provider = 'google' | 'minimax' | 'camb' | 'speechmatics' | 'piper_http' | 'http_tts';
 
 async function say(
   provider: Provider,
@@ -51,6 +52,31 @@ const ends =
   ({ response }: HttpAsked): void => {
     for (const part of parts) response.write(part);
     response.end();
+  };
+
+/** Speechmatics, from its reference: four voices, two formats, one field; anything else is refused. */
+function speechmatics({ method, path, headers, body }: HttpAsked) {
+  const url = new URL(path, 'http://fake');
+  const [, generate, voice = '', ...more] = url.pathname.split('/');
+  const format = url.searchParams.get('output_format') ?? 'wav_16000';
+  const sent: unknown = JSON.parse(body.toString());
+  const text = z.strictObject({ text: z.string().min(1).max(5_000) }).safeParse(sent);
+  if (method !== 'POST' || generate !== 'generate' || more.length > 0) return refusal(404, 'no');
+  if (headers.authorization !== `Bearer ${KEY}`) return refusal(401, 'Invalid API key');
+  if (!['sarah', 'theo', 'megan', 'jack'].includes(voice)) return refusal(404, 'Voice not found');
+  const isKnown = [...url.searchParams.keys()].every((name) => name === 'output_format');
+  if (!isKnown || !text.success || headers['content-type'] !== 'application/json') {
+    return refusal(422, 'Unprocessable');
+  }
+  if (format === 'pcm_16000') return { status: 200, body: pcm(16_000) };
+  return format === 'wav_16000' ? { status: 200, body: wav(16_000) } : refusal(422, format);
+}
+const refusal = (status: number, detail: string) => ({ status, body: JSON.stringify({ detail }) });
+const speaks =
+  (service: (asked: HttpAsked) => { status: number; body: string | Buffer }) =>
+  (asked: HttpAsked): void => {
+    const { status, body } = service(asked);
+    asked.response.writeHead(status).end(body);
   };
 
 describe('voices by requests', () => {
@@ -175,6 +201,33 @@ describe('voices by requests', () => {
       ...{ text: 'Hello there.', voice_id: 147_320, language: 'en-us', speech_model: model },
       output_configuration: { format: 'pcm_s16le' },
     });
+  });
+
+  it('speechmatics: PCM at 16 kHz, the voice in the address', async () => {
+    const { heard, asked, body, end } = await say('speechmatics', speaks(speechmatics));
+    expect([end, Math.round(heard.ms)]).toEqual([undefined, 100]);
+    expect([asked?.path, asked?.headers.authorization]).toEqual([
+      '/generate/sarah?output_format=pcm_16000',
+      `Bearer ${KEY}`,
+    ]);
+    expect(body).toEqual({ text: 'Hello there.' });
+  });
+
+  it.each([
+    ['a refused key', { api_key: 'wrong-key-98765' }, { kind: 'auth', isPermanent: true }],
+    ['an unknown voice', { voice: 'nobody' }, { kind: 'request', detail: 'Voice not found' }],
+  ])('speechmatics: %s is a fault, without the key', async (_what, settings, fault) => {
+    const { end, heard } = await say('speechmatics', speaks(speechmatics), settings);
+    expect([end, heard.ms]).toMatchObject([fault, 0]);
+    expect(JSON.stringify(end)).not.toContain('wrong-key');
+  });
+
+  it('speechmatics: a busy service is one that the next voice stands in for', async () => {
+    const busy = ({ response }: HttpAsked): void => {
+      response.writeHead(503).end('{"detail":"busy"}');
+    };
+    const { end } = await say('speechmatics', busy);
+    expect(end).toMatchObject({ kind: 'overload', detail: 'busy', isPermanent: false });
   });
 
   it('piper: a WAV file whose header has the rate, without a key', async () => {
