@@ -5,6 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
 import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
 import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
+import { storableService } from '../../src/model/speech-services/service-rows.ts';
+import {
+  servicesNotBuilt,
+  whyNotBuilt,
+} from '../../src/model/speech-services/services-not-built.ts';
+import { referenceServices } from './reference-services.ts';
 
 const text = readFileSync('docs/services.md', 'utf8');
 
@@ -15,21 +21,6 @@ function section(title: string): string {
   return from === -1 ? '' : text.slice(from, to);
 }
 
-/** The reference's services by job. Source: its configuration API. */
-const REFERENCE = {
-  llm: [
-    ...['openai', 'atlascloud', 'google', 'google_vertex', 'groq', 'openrouter', 'azure', 'dograh'],
-    ...['aws_bedrock', 'speaches', 'huggingface', 'minimax', 'sarvam'],
-  ],
-  tts: [
-    ...['deepgram', 'elevenlabs', 'google', 'openai', 'cartesia', 'inworld', 'sarvam', 'camb'],
-    ...['rime', 'speaches', 'minimax', 'azure_speech', 'smallest', 'xai', 'lmnt', 'dograh'],
-  ],
-  stt: [
-    ...['deepgram', 'cartesia', 'openai', 'google', 'sarvam', 'speechmatics', 'speaches'],
-    ...['huggingface', 'assemblyai', 'gladia', 'azure_speech', 'elevenlabs', 'smallest', 'dograh'],
-  ],
-};
 const ROWS = { llm: llmServices, tts: ttsServices, stt: sttServices };
 /** Beside the tables: they need no service. */
 const EMBEDDED = ['pocketsphinx', 'flite', 'scripted'];
@@ -51,8 +42,32 @@ describe.each([
   });
 
   it('says of every other service of the reference that it is not built', () => {
-    const others = REFERENCE[job].filter((name) => !Object.hasOwn(ROWS[job], name));
+    const names = Object.keys(referenceServices[job]);
+    const others = names.filter((name) => !Object.hasOwn(ROWS[job], name));
     expect(others.filter((name) => !notBuilt.includes(`\`${name}\``))).toEqual([]);
     expect(others).not.toEqual([]);
+  });
+
+  it('takes what the forms of the reference send, and says of the others why it does not', () => {
+    for (const [provider, fields] of Object.entries(referenceServices[job])) {
+      const stored = storableService(job, { api_key: 'hf_0123456789abcdef', ...fields, provider });
+      if (Object.hasOwn(ROWS[job], provider)) {
+        expect([provider, stored]).toEqual([provider, { service: expect.anything() }]);
+      } else {
+        const words = `This gateway does not have the provider ${provider}: `;
+        expect(stored).toEqual({ problem: `${words}${whyNotBuilt(provider)}` });
+        expect(whyNotBuilt(provider)).toMatch(/^\w.+\w$/);
+      }
+    }
+  });
+});
+
+describe('services that are not built', () => {
+  it('are all in the tables, and none of them is built', () => {
+    expect(servicesNotBuilt.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+    const built = servicesNotBuilt.filter((name) =>
+      (['llm', 'tts', 'stt'] as const).every((job) => Object.hasOwn(ROWS[job], name)),
+    );
+    expect(built).toEqual([]);
   });
 });

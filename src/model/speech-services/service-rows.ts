@@ -9,6 +9,7 @@ import { isKeyLike } from './schemas/description-secrets.ts';
 import { llmServices } from './schemas/llm.ts';
 import { sttServices } from './schemas/stt.ts';
 import { ttsServices } from './schemas/tts.ts';
+import { whyNotBuilt } from './services-not-built.ts';
 
 export const SPEECH_JOBS = ['stt', 'tts', 'llm'] as const;
 export type SpeechJob = (typeof SPEECH_JOBS)[number];
@@ -31,12 +32,18 @@ export function checkedService<Settings>(
 ): { settings: Settings } | { problem: string } {
   const { provider } = service;
   const row = Object.hasOwn(rows, provider) ? rows[provider] : undefined;
-  if (row === undefined) return { problem: `Unknown provider: ${provider}` };
+  if (row === undefined) return { problem: missingService(provider) };
   const { success, data, error } = row.safeParse(withoutNulls(service));
   if (success) return { settings: data };
   const [issue] = error.issues;
   const field = issue?.path.join('.') ?? '';
   return { problem: `${field === '' ? provider : field}: ${issue?.message ?? 'is invalid'}` };
+}
+
+function missingService(provider: string): string {
+  const reason = whyNotBuilt(provider);
+  if (reason === undefined) return `Unknown provider: ${provider}`;
+  return `This gateway does not have the provider ${provider}: ${reason}`;
 }
 
 /** As `checkedService` for what a client sent, which may have a list of keys: the service as it is stored, with
