@@ -104,9 +104,10 @@ describe('the tables of services', () => {
     const described = [
       ...Object.keys(sttPresets).map((name) => `stt ${name}`),
       ...Object.keys(ttsPresets).map((name) => `tts ${name}`),
-      ...['google', 'minimax', 'camb', 'piper_http', 'http_tts', 'websocket_tts'].map(
+      ...['google', 'minimax', 'camb', 'speechmatics', 'piper_http', 'http_tts'].map(
         (name) => `tts ${name}`,
       ),
+      'tts websocket_tts',
       'stt websocket_stt',
     ];
     const all = SPEECH_JOBS.flatMap((job) =>

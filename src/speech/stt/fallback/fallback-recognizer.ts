@@ -7,13 +7,13 @@ import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
-import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import { joinWords } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession } from './fallback-session.ts';
 import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
+import { SessionRetry } from './session-retry.ts';
 import { SessionRotation } from './session-rotation.ts';
 import { SpeechWatchdog } from './speech-watchdog.ts';
 
@@ -21,8 +21,6 @@ import { SpeechWatchdog } from './speech-watchdog.ts';
 const BEFORE_SAMPLES = 8_000;
 /** Controls of the audio that is not confirmed; a turn has a handful. */
 const MARKS_MAX = 200;
-/** A service is tried again at once unless its session before was as short as this. */
-const LASTING_MS = 30_000;
 /** Clients give up a service that does not answer `finalize` for so long. */
 const BEHIND_MS = 1_000;
 
@@ -48,7 +46,7 @@ export class FallbackRecognizer implements Recognizer {
   #marks: Mark[] = [];
   #session: RecognizerSession | undefined;
   readonly #line: RecognizerLine;
-  #hasRetried = false;
+  readonly #retry = new SessionRetry();
   #confirmed = 0;
   /** Finals that are held until the answer to `finalize`. */
   #held: RecognizedWords[] = [];
@@ -58,8 +56,6 @@ export class FallbackRecognizer implements Recognizer {
   #partialWords: RecognizedWords | undefined;
   /** Characters of the last interim words that were reported. */
   #reported = 0;
-  /** A silent service is at fault once another one finds words in the same audio. */
-  #suspect: { circuit: CircuitBreaker | undefined; fault: ServiceFault } | undefined;
   #expectation: ExpectedInput;
   #language: string | undefined;
   readonly #rotation: SessionRotation;
@@ -233,7 +229,7 @@ export class FallbackRecognizer implements Recognizer {
     const change = this.#line.change();
     if (change === undefined) return;
     const { before, after } = change;
-    this.#hasRetried = false;
+    this.#retry.reset();
     if (before?.service === after.service) return;
     if (this.#session !== undefined && isFamily(before, after)) {
       this.#session.recognizer.setLanguage?.(after.language);
@@ -263,13 +259,6 @@ export class FallbackRecognizer implements Recognizer {
 
   #understood(): void {
     this.#watchdog.words();
-    if (this.#suspect !== undefined) {
-      const { circuit, fault } = this.#suspect;
-      this.#suspect = undefined;
-      serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
-      circuit?.failed(fault);
-      this.#watchdog.wasRight();
-    }
     if (this.#session !== undefined) this.#alive(this.#session);
   }
 
@@ -287,8 +276,7 @@ export class FallbackRecognizer implements Recognizer {
     if (words.text !== '') this.#understood();
     else if (session.owesFinal) {
       if (this.#isDoubtful()) return;
-      // Another session found no words either.
-      this.#suspect = undefined;
+      this.#watchdog.noWords();
     }
     this.#partialWords = undefined;
     const answered = session.answered();
@@ -341,7 +329,7 @@ export class FallbackRecognizer implements Recognizer {
     if (next === undefined || entry === undefined) return false;
     if (next !== this.#line.index && entry.service.capabilities.closedOnly === true) return false;
     const fault = this.#timeout(detail);
-    this.#suspect = { circuit: this.#line.current?.circuit, fault };
+    this.#watchdog.suspect(fault, this.#line.current?.circuit);
     this.#endSession();
     this.#use(next, fault);
     return true;
@@ -371,16 +359,12 @@ export class FallbackRecognizer implements Recognizer {
 
   #failed(fault: ServiceFault): void {
     const livedMs = this.#options.clock.monotonicMs() - (this.#session?.openedAt ?? 0);
-    if (livedMs >= LASTING_MS) this.#hasRetried = false;
     this.#line.current?.circuit.failed(fault);
     this.#endSession();
     const next = this.#line.next();
     const isLastResort =
       next === undefined || this.#line.at(next)?.service.capabilities.closedOnly === true;
-    const isTransient = fault.kind === 'timeout' || fault.kind === 'protocol';
-    const isWorthwhile = fault.isRepeatable || (isLastResort && isTransient);
-    const retries = isWorthwhile && !this.#hasRetried;
-    if (retries) this.#hasRetried = true;
+    const retries = this.#retry.take(fault, { livedMs, isLastResort });
     this.#use(retries ? this.#line.index : next, fault);
   }
 
@@ -396,7 +380,7 @@ export class FallbackRecognizer implements Recognizer {
     log.info({ service, kind, next: entry.service.name }, 'recogniser replaced');
     if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
     const isOther = index !== this.#line.index;
-    if (isOther) this.#hasRetried = false;
+    if (isOther) this.#retry.reset();
     this.#line.use(index);
     this.#open();
     if (isOther) listener.onReplaced?.(entry.service.capabilities);

@@ -1,6 +1,9 @@
 // Watchdog for a recogniser that stays silent while the caller speaks, although its connection is open.
 
+import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
+import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import type { ServiceFault } from '../../service/service-fault.ts';
 
 /** From the begin of speech to the first sign of life; shorter speech may have no words. */
 const FIRST_MS_MAX = 4_000;
@@ -26,6 +29,7 @@ export class SpeechWatchdog {
   /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
   #fromMs = 0;
   #spokeMs = 0;
+  #suspect: { fault: ServiceFault; circuit: CircuitBreaker | undefined } | undefined;
 
   constructor(clock: Clock, onSilent: (detail: string) => void) {
     this.#clock = clock;
@@ -60,8 +64,25 @@ export class SpeechWatchdog {
     if (this.#isSpeaking) this.#await(BETWEEN_MS_MAX);
   }
 
+  /** A service was silent: it is at fault once another session finds words in the same audio. */
+  suspect(fault: ServiceFault, circuit: CircuitBreaker | undefined): void {
+    this.#suspect = { fault, circuit };
+  }
+
   words(): void {
     this.silences = 0;
+    const suspect = this.#suspect;
+    if (suspect === undefined) return;
+    this.#suspect = undefined;
+    this.#shortDoubts = 0;
+    const { fault, circuit } = suspect;
+    serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
+    circuit?.failed(fault);
+  }
+
+  /** Another session found no words either. */
+  noWords(): void {
+    this.#suspect = undefined;
   }
 
   /** No words are due. */
@@ -89,11 +110,6 @@ export class SpeechWatchdog {
     if (this.silences >= SILENCES_MAX) return undefined;
     this.silences += 1;
     return 'speech';
-  }
-
-  /** Another session found words in the same audio. */
-  wasRight(): void {
-    this.#shortDoubts = 0;
   }
 
   #await(ms: number): void {
