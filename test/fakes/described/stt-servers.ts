@@ -159,7 +159,7 @@ class Soniox extends Recognizing {
   protected override partial(): void {
     // All but the last two words are fixed, up to the middle of a word.
     const fixed = this.#tokens(this.words.splice(0, Math.max(0, this.words.length - 2)), true);
-    const tokens = [...fixed, ...this.#tokens(this.words, false)];
+    const tokens = [...fixed, ...this.#tokens(this.session.interim(this.words), false)];
     this.session.send({ tokens, final_audio_proc_ms: 0, total_audio_proc_ms: 0 });
   }
 

@@ -147,13 +147,14 @@ class AssemblyAi implements SessionHandler {
   }
 
   #message(flags: { end_of_turn: boolean; turn_is_formatted: boolean }): Record<string, unknown> {
-    const text = this.#words.map(({ word }) => word).join(' ');
+    const words = flags.end_of_turn ? this.#words : this.#session.interim(this.#words);
+    const text = words.map(({ word }) => word).join(' ');
     return {
       type: 'Turn',
       turn_order: this.#order,
       transcript: flags.turn_is_formatted ? `${text}.` : text,
       end_of_turn_confidence: flags.end_of_turn ? 0.9 : this.#isSure ? 0.5 : 0.1,
-      words: this.#words.map(({ word, startMs, endMs }) => ({
+      words: words.map(({ word, startMs, endMs }) => ({
         text: word,
         start: startMs,
         end: endMs,

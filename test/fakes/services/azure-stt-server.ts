@@ -117,7 +117,8 @@ class Azure implements SessionHandler {
   audio(words: readonly HeardWord[]): void {
     this.#words.push(...words);
     if (words.length > 0) {
-      this.#send('speech.hypothesis', { Text: this.#text, ...this.#span });
+      const text = this.#session.interim(this.#words).map(({ word }) => word);
+      this.#send('speech.hypothesis', { Text: text.join(' '), ...this.#span });
     } else if (this.#words.length > 0 && this.#session.finder.silenceMs >= 300) this.#phrase();
   }
 

@@ -149,7 +149,9 @@ class Nova implements SessionHandler {
   }
 
   #results(flags: Record<string, unknown>): Record<string, unknown> {
-    const words = this.#words.map(({ word, startMs, endMs }) => ({
+    const isFinal = flags['is_final'] === true;
+    const given = isFinal ? this.#words : this.#session.interim(this.#words);
+    const words = given.map(({ word, startMs, endMs }) => ({
       word,
       punctuated_word: word,
       start: startMs / 1_000,
@@ -295,6 +297,7 @@ class Flux implements SessionHandler {
   }
 
   #turnInfo(event: string, more: Record<string, unknown>): Record<string, unknown> {
+    const words = event === 'Update' ? this.#session.interim(this.#words) : this.#words;
     return {
       type: 'TurnInfo',
       request_id: 'r-2',
@@ -303,8 +306,8 @@ class Flux implements SessionHandler {
       turn_index: this.#turn,
       audio_window_start: 0,
       audio_window_end: this.#session.audioMs / 1_000,
-      transcript: this.#words.map(({ word }) => word).join(' '),
-      words: this.#words.map(({ word, startMs, endMs }) => ({
+      transcript: words.map(({ word }) => word).join(' '),
+      words: words.map(({ word, startMs, endMs }) => ({
         word,
         confidence: 0.97,
         start: startMs / 1_000,

@@ -99,6 +99,8 @@ export async function startElevenLabs(options: {
 
   function serve({ socket }: ServiceConnection): void {
     const open = new Map<string, Context>();
+    /** Ended by the service without having been asked: text for it may be on its way. */
+    const over = new Set<string>();
     socket.on('close', (code) => server.closes.push(code));
     const refuse = (words: string): void => {
       server.errors.push(words);
@@ -109,6 +111,7 @@ export async function startElevenLabs(options: {
     const finish = (id: string): void => {
       const context = open.get(id);
       if (context === undefined) return;
+      if (context.record.state === 'open') over.add(id);
       context.record.state = 'done';
       open.delete(id);
       socket.send(JSON.stringify({ contextId: id, isFinal: true }));
@@ -142,6 +145,7 @@ export async function startElevenLabs(options: {
       const { context_id: id, close_context: isClose, text = '' } = parsed.data;
       const context = open.get(id);
       if (isClose === true) context?.close();
+      else if (over.has(id)) return;
       else if (context === undefined) begin(parsed.data);
       else speak(context, text);
     });

@@ -8,6 +8,7 @@ export interface WireEvent {
   type: string;
   data: Record<string, unknown>;
   payloadBytes: number;
+  payload: Buffer;
 }
 
 export interface WyomingPeer {
@@ -77,5 +78,6 @@ function firstEvent(held: Buffer): { event: WireEvent; bytes: number } | undefin
   if (held.length < bytes) return undefined;
   const text = held.toString('utf8', end + 1, dataEnd);
   const data = { ...head.data, ...JSON.parse(text === '' ? '{}' : text) };
-  return { event: { type: head.type, data, payloadBytes: bytes - dataEnd }, bytes };
+  const payload = held.subarray(dataEnd, bytes);
+  return { event: { type: head.type, data, payloadBytes: payload.length, payload }, bytes };
 }

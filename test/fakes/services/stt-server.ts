@@ -12,6 +12,8 @@ import { type Refusal, type ServiceConnection, startSocketService } from './serv
 export interface SttFaults {
   connectDelayMs?: number;
   refuse?: Refusal;
+  /** The connection breaks in place of the answer to the upgrade. */
+  isReset?: boolean;
   ready?: 'late' | 'never';
   /** Silent with TCP open: neither messages nor pongs. */
   muteAtMs?: number;
@@ -20,7 +22,11 @@ export interface SttFaults {
   close?: { atMs: number; code: number; reason?: string };
   closeOnFinalize?: number;
   finals?: 'never' | 'late' | 'twice' | 'empty';
+  /** Every second interim result lacks its last word, or has another one in its place. */
+  partials?: 'shrink' | 'revise';
   send?: { atMs: number; data: string | Uint8Array };
+  /** The longest session of the service, in time. */
+  sessionMsMax?: number;
 }
 
 export const LATE_MS = 3_000;
@@ -29,13 +35,15 @@ export interface SttServerOptions {
   clock: Clock;
   key: string;
   /** By connection, in their order. */
-  faults?: readonly SttFaults[];
+  faults?: readonly SttFaults[] | ((nth: number) => SttFaults);
   /** More at a time are refused with 429. */
   sessionsMax?: number;
   /** The longest session. */
   sessionMsMax?: number;
   /** Finds the words in the audio of one session. Default: those of fakes/call/spoken-words.ts. */
   finder?: () => AudioWords;
+  /** A session begins. */
+  onSession?: (session: SttSession) => void;
   /** A final goes out that answers the client. */
   onFinal?: (finder: AudioWords) => void;
   tls?: Certificate;
@@ -83,10 +91,14 @@ export class SttSession {
   /** The length of each packet of audio, in milliseconds. */
   readonly packetsMs: number[] = [];
   isOpen = true;
+  readonly openedAt: number;
+  /** Monotonic, as `openedAt`; undefined while it is open. */
+  closedAt: number | undefined;
   readonly #connection: ServiceConnection;
   readonly #violations: string[];
   readonly #onFinal: SttServerOptions['onFinal'];
   #hasSent = false;
+  #interims = 0;
 
   constructor(deps: {
     connection: ServiceConnection;
@@ -102,6 +114,7 @@ export class SttSession {
     this.#violations = deps.violations;
     this.faults = deps.faults;
     this.clock = deps.clock;
+    this.openedAt = deps.clock.monotonicMs();
     this.url = new URL(deps.connection.request.url ?? '/', 'ws://fake');
     this.headers = deps.connection.request.headers;
     deps.connection.socket.on('ping', (data) => {
@@ -109,6 +122,7 @@ export class SttSession {
     });
     deps.connection.socket.on('close', () => {
       this.isOpen = false;
+      this.closedAt = deps.clock.monotonicMs();
     });
   }
 
@@ -125,6 +139,16 @@ export class SttSession {
     if (this.isOpen) this.#connection.socket.send(text);
   }
 
+  /** Words that are not final, as the faults want them. */
+  interim(words: readonly HeardWord[]): readonly HeardWord[] {
+    const last = words.at(-1);
+    this.#interims += 1;
+    const { partials } = this.faults;
+    if (last === undefined || partials === undefined || this.#interims % 2 === 1) return words;
+    const before = words.slice(0, -1);
+    return partials === 'shrink' ? before : [...before, { ...last, word: 'revised' }];
+  }
+
   /** A final, as the faults want it. */
   sendFinal(message: Record<string, unknown>, empty: Record<string, unknown>): void {
     const { finals } = this.faults;
@@ -136,9 +160,11 @@ export class SttSession {
     if (finals === 'twice') this.send(given);
   }
 
+  /** 1006: without a close message. */
   close(code: number, reason = ''): void {
     this.isOpen = false;
-    this.#connection.socket.close(code, reason);
+    if (code === 1006) this.#connection.socket.terminate();
+    else this.#connection.socket.close(code, reason);
   }
 
   /** Audio inside a message, µ-law. */
@@ -202,10 +228,12 @@ export async function startSttServer(
     tls: options.tls,
     isRecording,
     hold(request) {
-      const faults = options.faults?.[attempts] ?? {};
+      const { faults: given = [] } = options;
+      const faults = (typeof given === 'function' ? given(attempts) : given[attempts]) ?? {};
       attempts += 1;
       faultsOf.set(request, faults);
       const { connectDelayMs } = faults;
+      if (faults.isReset === true) request.socket.destroy();
       if (connectDelayMs === undefined) return undefined;
       return new Promise((resolve) => clock.after(connectDelayMs, resolve));
     },
@@ -234,9 +262,11 @@ export async function startSttServer(
       const finder = options.finder?.();
       const session = new SttSession({ connection, faults, clock, violations, finder, onFinal });
       if (isRecording) sessions.push(session);
+      options.onSession?.(session);
       const handler = protocol.open(session);
-      if (options.sessionMsMax !== undefined) {
-        clock.after(options.sessionMsMax, () => {
+      const sessionMsMax = faults.sessionMsMax ?? options.sessionMsMax;
+      if (sessionMsMax !== undefined) {
+        clock.after(sessionMsMax, () => {
           if (session.isOpen) handler.expired();
         });
       }

@@ -208,6 +208,16 @@ describe('AssemblyAI', () => {
     expect([rig.text, rig.errors]).toEqual(['w1 w2 w3', []]);
   });
 
+  it.each(['shrink', 'revise'] as const)(
+    'has the words of the end where partials %s',
+    async (partials) => {
+      const { rig } = await connect({ faults: { partials } });
+      await rig.turn('w1 w2 w3 w4', 60);
+      await rig.turn('w5 w6');
+      expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
+    },
+  );
+
   it.each(['late', 'never'] as const)('reports a forced end that comes %s', async (finals) => {
     const { rig } = await connect({ faults: { finals } });
     await rig.turn('w1 w2', 60);

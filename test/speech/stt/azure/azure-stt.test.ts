@@ -139,6 +139,9 @@ describe('Azure Speech as a recogniser', () => {
     ['closes in a word', { close: { atMs: 1_300, code: 1011 } }],
     ['says nothing at all', { stallAtMs: 0 }],
     ['closes in place of the final words', { closeOnFinalize: 1011 }],
+    ['takes interim words back', { partials: 'shrink' }],
+    ['changes interim words', { partials: 'revise' }],
+    ['ends its sessions', { sessionMsMax: 1_500 }],
   ])('loses and doubles no word when it %s and another service goes on', async (_, faults) => {
     const { rig } = await connect({ faults, withFallback: true });
     await rig.turn('w1 w2 w3 w4 w5 w6 w7 w8 w9');
