@@ -1,0 +1,53 @@
+// The soak itself, with a few turns of each protocol.
+
+import { describe, expect, it } from 'vitest';
+import { PROTOCOLS } from './protocols.ts';
+import { readCommand } from './soak-options.ts';
+import { runSoak } from './soak-run.ts';
+
+const TURNS = 40;
+/** Some seconds; the clock of the calls is a fake, a busy machine is slow. */
+const TEST_MS_MAX = 60_000;
+/** Of protocols whose own tests have no 200 turns. */
+const TURNS_OF_ALL = 200;
+const ALONE = [
+  'stt/azure',
+  'stt/described',
+  'tts/azure',
+  'llm/openai',
+  'llm/anthropic',
+  'llm/gemini',
+];
+
+describe('the soak', () => {
+  it.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+    'of %s breaks no rule in a few calls with faults',
+    async (name, protocol) => {
+      const turns = ALONE.includes(name) ? TURNS_OF_ALL : TURNS;
+      const { ledger, bill } = await runSoak(protocol, { turns, seed: 7 });
+      expect(ledger.breaches).toEqual([]);
+      expect(ledger.turns).toBeGreaterThanOrEqual(turns);
+      expect(ledger.faultCount).toBeGreaterThan(0);
+      expect(bill.counted).toBeGreaterThan(0);
+    },
+    TEST_MS_MAX,
+  );
+
+  it('ends with the call in which its time is over', async () => {
+    const [protocol] = PROTOCOLS;
+    if (protocol === undefined) throw new Error('no protocol');
+    const { ledger } = await runSoak(protocol, { turns: 1_000, seed: 1, isOver: () => true });
+    // The call that shows that the circuit closes.
+    expect(ledger.calls).toBeLessThanOrEqual(1);
+  });
+
+  it('reads its command line, and says what is wrong with it', () => {
+    const names = (args: string[]) => readCommand(args).protocols.map(({ name }) => name);
+    expect(names([])).toHaveLength(PROTOCOLS.length);
+    expect(names(['--protocols', 'llm,stt/nova'])).toEqual([
+      ...['stt/nova', 'llm/openai', 'llm/anthropic', 'llm/gemini'],
+    ]);
+    expect(() => readCommand(['--protocols', 'stt/novel'])).toThrow('there is no stt/novel');
+    expect(() => readCommand(['--turns', 'many'])).toThrow('--turns: must be a number');
+  });
+});
