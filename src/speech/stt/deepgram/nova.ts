@@ -18,6 +18,10 @@ const FINAL_MS_MAX = 1_000;
 /** Audio behind the last fixed words that the service may not have got when it fixed them. The answer to Finalize ends no
  *  earlier before the audio that was asked for: others are late answers to the one before. */
 const OPEN_MS = 500;
+/** Speech behind the last fixed words that may be a word. */
+const WORD_MS = 200;
+/** Of positions in the stream, which are sums. */
+const ROUNDING_S = 0.01;
 
 const word = z.object({
   word: z.string(),
@@ -69,8 +73,9 @@ export class NovaRecognizer implements Recognizer {
   #isInTurn = false;
   /** A message came after the last `finalize`. */
   #isAlive = false;
-  /** Milliseconds of the stream up to the last `finalize`. */
+  /** Milliseconds of the stream up to the last `finalize`, and to the end of the speech before it. */
   #askedMs = 0;
+  #spokenMs = 0;
 
   constructor({ means, model, key, url, listener }: NovaOptions) {
     this.#listener = listener;
@@ -100,9 +105,15 @@ export class NovaRecognizer implements Recognizer {
 
   speechStarted(): void {
     this.#isInTurn = true;
+    this.#spokenMs = Number.POSITIVE_INFINITY;
+  }
+
+  speechResumed(): void {
+    this.#spokenMs = Number.POSITIVE_INFINITY;
   }
 
   speechStopped(): void {
+    this.#spokenMs = this.#socket.pushedMs;
     this.#socket.flush();
   }
 
@@ -111,6 +122,7 @@ export class NovaRecognizer implements Recognizer {
     this.#isInTurn = false;
     this.#isAlive = false;
     this.#askedMs = this.#socket.pushedMs;
+    this.#spokenMs = Math.min(this.#spokenMs, this.#askedMs);
     this.#owed.ask();
     this.#socket.flush();
     this.#socket.send({ type: 'Finalize' });
@@ -166,7 +178,7 @@ export class NovaRecognizer implements Recognizer {
     }
     const endS = given.start + given.duration;
     // A late final says nothing about words behind it.
-    if (endS > this.#interimStartS) this.#interim = undefined;
+    if (endS > this.#interimStartS + ROUNDING_S) this.#interim = undefined;
     this.#fixedS = Math.max(this.#fixedS, endS);
     this.#fix(words);
     const isAnswer = given.from_finalize === true && endS * 1_000 > this.#askedMs - OPEN_MS;
@@ -209,7 +221,9 @@ export class NovaRecognizer implements Recognizer {
   /** No answer to Finalize. If the service works, it had no audio that was not final; interim words are the best there
    *  is. If it sends nothing while words are open, or audio is that it has not fixed, it has stopped. */
   #overdue(): void {
-    const isOpen = this.#interim !== undefined || this.#askedMs - this.#fixedS * 1_000 > OPEN_MS;
+    const fixedMs = this.#fixedS * 1_000;
+    const isUnfixed = this.#askedMs - fixedMs > OPEN_MS || this.#spokenMs - fixedMs > WORD_MS;
+    const isOpen = this.#interim !== undefined || isUnfixed;
     if (isOpen && !this.#isAlive) {
       this.#socket.fail('timeout', 'no answer to Finalize');
       return;

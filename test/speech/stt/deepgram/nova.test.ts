@@ -248,6 +248,13 @@ describe('Deepgram nova', () => {
     expect([rig.fault.kind, rig.finals]).toEqual(['timeout', []]);
   });
 
+  it('reports a service that stopped after it had fixed all words but the last', async () => {
+    const { rig } = await connect({ faults: { muteAtMs: 1_050 } });
+    await rig.turn(said(5), 80);
+    await rig.pause(1_100);
+    expect([rig.text, rig.fault.kind]).toEqual(['w0 w1 w2 w3', 'timeout']);
+  });
+
   it('reports a connection without traffic', async () => {
     const { rig } = await connect({ faults: { muteAtMs: 100 } });
     await rig.silence(19_000);
@@ -306,6 +313,25 @@ describe('Deepgram nova', () => {
     await vi.waitFor(() => expect(rig.text).toBe('one two'));
     await settle();
     expect([rig.text, rig.errors]).toEqual(['one two', []]);
+  });
+
+  it('keeps interim words that begin where a final before them ends, however that is rounded', async () => {
+    const { rig, server } = await connect();
+    await rig.silence(1_500);
+    const [session] = server.sessions as [SttSession];
+    const results = (start: number, duration: number, transcript: string, isFinal: boolean) => ({
+      ...{ type: 'Results', start, duration, is_final: isFinal },
+      channel: { alternatives: [{ transcript, words: [] }] },
+    });
+    rig.recognizer.speechStarted();
+    session.send(results(2.3, 0.5, 'two', false));
+    // 2.1 + 0.2 is more than 2.3.
+    session.send(results(2.1, 0.2, 'one', true));
+    session.send(results(3, 0.5, '', false));
+    await vi.waitFor(() => expect(rig.text).toBe('one'));
+    rig.recognizer.finalize();
+    await vi.waitFor(() => expect(rig.text).toBe('one two'));
+    expect(rig.errors).toEqual([]);
   });
 
   it('is null-safe', async () => {
