@@ -147,6 +147,11 @@ class Session implements Recognizer {
     if (failAtMs !== undefined && this.finder.positionMs >= failAtMs) this.#fail();
   }
 
+  /** A message without words. */
+  alive(): void {
+    this.#listener.onActivity?.();
+  }
+
   speechStarted(): void {
     this.calls.push('start');
     this.#gate.start();

@@ -171,6 +171,23 @@ describe('recognisers with a fallback', () => {
     expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([2, 0]);
   });
 
+  // Messages of the first moments of speech are about the audio before it.
+  it('replay a sentence to a new session where the last sign of life came as it began', () => {
+    const at = call({ faults: (nth) => (nth === 0 ? { deafAtMs: 1_000 } : {}) }, {});
+    at.silence(1_000);
+    at.rig.recognizer.speechStarted();
+    // A word in the detected begin of speech, which the service had begun to hear.
+    at.hear(framesOf('w1'));
+    at.a.service.sessions[0]?.alive();
+    at.hear(framesOf('w2 w3 w4 w5 w6'));
+    at.rig.recognizer.speechStopped?.();
+    at.silence(300);
+    at.rig.recognizer.finalize();
+    at.silence(4_000);
+    expect(at.rig.text).toBe('w1 w2 w3 w4 w5 w6');
+    expect(at.a.service.sessions).toHaveLength(2);
+  });
+
   it('look into short voice without words twice in a call, with the service that it has', () => {
     const at = call({}, {});
     const click = Array.from({ length: 15 }, () => new Int16Array(160).fill(9));

@@ -10,6 +10,8 @@ const FIRST_MS_MAX = 4_000;
 const SPEECH_MS_MIN = 1_200;
 /** A word is no shorter. */
 const WORD_MS_MIN = 200;
+/** Messages that come sooner after the begin of speech are about the audio before it. */
+const LATENCY_MS = 500;
 /** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. */
 const SHORT_DOUBTS_MAX = 2;
 /** Silences without words between them that are looked into; after that, it is the line that has no words. */
@@ -26,6 +28,9 @@ export class SpeechWatchdog {
   #shortDoubts = 0;
   #isSpeaking = false;
   #hasEvent = false;
+  /** A sign of life came that tells of this speech. */
+  #isAlive = false;
+  #speaksAt = 0;
   /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
   #fromMs = 0;
   #spokeMs = 0;
@@ -40,6 +45,8 @@ export class SpeechWatchdog {
   speaks(atMs: number): void {
     this.#isSpeaking = true;
     this.#hasEvent = false;
+    this.#isAlive = false;
+    this.#speaksAt = this.#clock.monotonicMs();
     this.#fromMs = atMs;
     this.#spokeMs = 0;
     this.#await(FIRST_MS_MAX);
@@ -60,6 +67,7 @@ export class SpeechWatchdog {
   /** A sign of life. */
   event(): void {
     this.#hasEvent = true;
+    if (this.#clock.monotonicMs() - this.#speaksAt >= LATENCY_MS) this.#isAlive = true;
     this.#cancel();
     if (this.#isSpeaking) this.#await(BETWEEN_MS_MAX);
   }
@@ -95,13 +103,14 @@ export class SpeechWatchdog {
   reset(): void {
     this.stop();
     this.#hasEvent = false;
+    this.#isAlive = false;
     this.#spokeMs = 0;
   }
 
   /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so; short speech is
    *  worth another session of the same service, and does not count. */
   doubt(): 'speech' | 'word' | undefined {
-    if (this.#hasEvent || this.#spokeMs < WORD_MS_MIN) return undefined;
+    if (this.#isAlive || this.#spokeMs < WORD_MS_MIN) return undefined;
     if (this.#spokeMs < SPEECH_MS_MIN) {
       if (this.#shortDoubts >= SHORT_DOUBTS_MAX) return undefined;
       this.#shortDoubts += 1;
