@@ -107,8 +107,9 @@ export class VendorSocket {
     this.#deadline = clock.after(readyMsMax, () => this.fail('timeout', 'not ready in time'));
   }
 
+  /** What is sent now goes out: false too while the service closes the connection, before the fault. */
   get isReady(): boolean {
-    return this.#state === 'ready';
+    return this.#state === 'ready' && this.#socket?.readyState === WebSocket.OPEN;
   }
 
   /** Queued until the socket is ready. `data` must not change afterwards. */

@@ -248,6 +248,18 @@ describe('a service connection', () => {
     expect(faults[0]).toMatchObject({ kind, detail: 'why' });
   });
 
+  it('is not ready any more once the service has begun to close', async () => {
+    const acme = await service();
+    const { socket } = open(acme.url);
+    await vi.waitFor(() => expect(socket.isReady).toBe(true));
+    const far = await acme.connected();
+    // It does not complete the closing handshake.
+    far.socket.pause();
+    far.socket.close(1001);
+    await vi.waitFor(() => expect(socket.isReady).toBe(false));
+    socket.close();
+  });
+
   it('ends when the service reads nothing', async () => {
     const acme = await service();
     const { faults, socket } = open(acme.url);
