@@ -104,6 +104,8 @@ export const openAiVoice: TtsRow = {
 
 export const wyomingVoice: TtsRow = {
   name: 'wyoming',
+  // The text goes out while the connection is being opened; a server of one's own bills nothing.
+  unreadShareMax: 0.001,
   faults: FAULTS.filter((name) => !name.startsWith('refused') || name === 'refused, 500'),
   create(url, means) {
     return createTtsService(

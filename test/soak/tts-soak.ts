@@ -41,6 +41,8 @@ export interface SpokenBySoak {
 export interface TtsRow {
   name: string;
   faults: readonly VoiceFaultName[];
+  /** Of the text: what may be counted though the connection ended before the server has read it. Default: 0. */
+  unreadShareMax?: number;
   start(bench: Bench): Promise<SpokenBySoak>;
   create(url: string, means: ServiceMeans): TextToSpeech;
 }
@@ -248,7 +250,8 @@ class TtsLine implements SoakLine {
 
   bill() {
     const billed = this.#servers.reduce((sum, server) => sum + server.characters(), 0);
-    return { unit: 'characters' as const, counted: this.#counted, billed, slack: 0 };
+    const slack = (this.#row.unreadShareMax ?? 0) * billed;
+    return { unit: 'characters' as const, counted: this.#counted, billed, slack };
   }
 
   async close(): Promise<void> {
