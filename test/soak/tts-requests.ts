@@ -83,6 +83,7 @@ const openAiText: Read = ({ headers, body, path }) => {
 
 export const azureVoice: TtsRow = {
   name: 'azure',
+  disputedShareMax: 0.001,
   faults: FAULTS,
   start: requests(azureText, 'ulaw8'),
   create(url, means) {
@@ -93,6 +94,7 @@ export const azureVoice: TtsRow = {
 
 export const openAiVoice: TtsRow = {
   name: 'openai',
+  disputedShareMax: 0.001,
   faults: FAULTS,
   start: requests(openAiText, 's16'),
   create(url, means) {
@@ -104,8 +106,7 @@ export const openAiVoice: TtsRow = {
 
 export const wyomingVoice: TtsRow = {
   name: 'wyoming',
-  // The text goes out while the connection is being opened; a server of one's own bills nothing.
-  unreadShareMax: 0.001,
+  disputedShareMax: 0.001,
   faults: FAULTS.filter((name) => !name.startsWith('refused') || name === 'refused, 500'),
   create(url, means) {
     return createTtsService(

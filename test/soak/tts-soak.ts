@@ -41,8 +41,8 @@ export interface SpokenBySoak {
 export interface TtsRow {
   name: string;
   faults: readonly VoiceFaultName[];
-  /** Of the text: what may be counted though the connection ended before the server has read it. Default: 0. */
-  unreadShareMax?: number;
+  /** Of the text: what one side may have counted where a request is cancelled before its answer begins. Default: 0. */
+  disputedShareMax?: number;
   start(bench: Bench): Promise<SpokenBySoak>;
   create(url: string, means: ServiceMeans): TextToSpeech;
 }
@@ -250,7 +250,7 @@ class TtsLine implements SoakLine {
 
   bill() {
     const billed = this.#servers.reduce((sum, server) => sum + server.characters(), 0);
-    const slack = (this.#row.unreadShareMax ?? 0) * billed;
+    const slack = (this.#row.disputedShareMax ?? 0) * billed;
     return { unit: 'characters' as const, counted: this.#counted, billed, slack };
   }
 
