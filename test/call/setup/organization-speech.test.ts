@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { SpeechOwner } from '../../../src/call/setup/call-services.ts';
 import {
   OrganizationModels,
   OrganizationSpeech,
 } from '../../../src/call/setup/organization-speech.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
+import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { SpeechServices } from '../../../src/speech/speech-services.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import type { CallConfiguration } from '../../../src/store/library/model-configurations.ts';
@@ -12,6 +14,8 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';
 import { FakeStt, FakeTts } from '../../fakes/speech-services.ts';
+import { definition, edge, end, start } from '../../workflow/definitions.ts';
+import { ScriptedModel } from '../scripted-model.ts';
 
 const KEY = 'key-0123456789';
 const FORBIDDEN = 'http://169.254.169.254';
@@ -23,10 +27,13 @@ let services: SpeechServices;
 afterEach(() => services.close());
 
 /** `stored`: what the organization has, or the error of the query for it. */
-function open(stored: CallConfiguration | Error) {
+function open(
+  stored: CallConfiguration | Error,
+  of: { random?: Pick<typeof systemRandom, 'integer'>; llm?: LanguageModel } = {},
+) {
   const clock = new FakeClock();
   const means = serviceMeans(clock);
-  const models = new LanguageModels(undefined, means);
+  const models = new LanguageModels(of.llm, means);
   const gateway = { stt: new FakeStt(clock), tts: new FakeTts(clock), voice: 'slt' };
   services = new SpeechServices({ gateway, models, means });
   const { log, lines } = quietLog();
@@ -35,10 +42,16 @@ function open(stored: CallConfiguration | Error) {
     asked.push(organizationId);
     return stored instanceof Error ? Promise.reject(stored) : Promise.resolve(stored);
   };
-  const deps = { store: { modelConfigurations: { forCalls } }, random: systemRandom, log };
+  const deps = {
+    store: { modelConfigurations: { forCalls } },
+    random: of.random ?? systemRandom,
+    log,
+  };
   const speech = new OrganizationSpeech({ ...deps, services } as never);
-  const planOf = (configurations: Record<string, unknown> = {}) =>
-    speech.planOf({ organizationId: '7', configurations });
+  const planOf = (
+    configurations: Record<string, unknown> = {},
+    more: Pick<SpeechOwner, 'definition'> = {},
+  ) => speech.planOf({ organizationId: '7', configurations, ...more });
   return {
     speech,
     planOf,
@@ -80,6 +93,34 @@ describe("the speech services of an organization's call", () => {
     };
     const { plan } = await planOf({ model_configuration_v2_override: override });
     expect([plan.stt?.name, plan.tts.name]).toEqual(['assemblyai', 'fake']);
+  });
+
+  it('are those of the node in which the call begins, over those of its agent', async () => {
+    const { planOf } = open(configured({ stt, tts }));
+    const own = { stt: { provider: 'assemblyai', api_key: KEY } };
+    const first = start('ask', { greeting: 'Hello.', model_overrides: own });
+    const talk = definition([first, end('bye')], [edge('ask', 'bye', { label: 'Finish' })]);
+    const { plan } = await planOf({}, { definition: talk });
+    expect([plan.stt?.name, plan.tts.name]).toEqual(['assemblyai', 'elevenlabs']);
+    expect(plan.nodes?.get('bye')?.sttList).toBe(1);
+  });
+
+  it('have one key of a list in all services and nodes of a call', async () => {
+    let picks = 0;
+    const integer = () => picks++ % 2;
+    const keys = [KEY, `${KEY}-2`];
+    const listed = { stt: { ...stt, api_key: keys }, tts: { ...tts, api_key: keys } };
+    const { planOf } = open(configured(listed), { random: { integer } });
+    const first = start('ask', { greeting: 'Hello.', voice: 'v' });
+    const talk = definition([first, end('bye')], [edge('ask', 'bye', { label: 'Finish' })]);
+    await planOf({}, { definition: talk });
+    expect(picks).toBe(1);
+  });
+
+  it("have the gateway's language model where nobody names one", async () => {
+    const model = new ScriptedModel(new FakeClock());
+    const { planOf } = open(configured({ stt }), { llm: model });
+    expect((await planOf()).plan.llm).toBe(model);
   });
 
   it('are without unknown services of a later version, each a fault of the call', async () => {

@@ -24,10 +24,12 @@ function answer(text: string): LlmResponse {
   };
 }
 
-/** Does one step of the script a request: fails with the code, or says the text ("text!CODE": then fails). */
+/** Does one step of the script a request: fails with the code, or says the text ("text!CODE": then fails). `slow`: is
+ *  silent for 4 s; `rate` and a number: asks to wait for so many milliseconds. */
 function scripted(
   name: string,
   script: string[],
+  clock: FakeClock,
 ): LanguageModel & { asked: number; prepared: number } {
   return {
     name,
@@ -38,6 +40,15 @@ function scripted(
       this.asked += 1;
       const [text, code] = (script.shift() ?? 'ok').split('!');
       if (text === 'auth') throw new ServiceFault('llm', name, 'auth', { detail: 'no such key' });
+      const [, afterMs] = /^rate(\d+)$/.exec(text ?? '') ?? [];
+      if (afterMs !== undefined) {
+        const detail = 'too many requests';
+        throw new ServiceFault('llm', name, 'rate', { detail, retryAfterMs: Number(afterMs) });
+      }
+      if (text === 'slow') {
+        clock.stall(4_000);
+        throw new GatewayError('LLM_TIMEOUT', { what: 'first token' });
+      }
       if (text) listener.onText(text);
       if (code) throw new GatewayError(code as ErrorCode, { reason: 'scripted' });
       return answer(text ?? '');
@@ -53,7 +64,7 @@ function scripted(
 
 function run(...scripts: string[][]) {
   const clock = new FakeClock();
-  const models = scripts.map((script, index) => scripted(`m${index}`, script));
+  const models = scripts.map((script, index) => scripted(`m${index}`, script, clock));
   const circuits = models.map(({ name }) => new CircuitBreaker({ clock, service: name }));
   const services = models.map((each, at) => ({
     model: each,
@@ -106,6 +117,19 @@ describe('fallback', () => {
       expect(models[0]?.asked).toBe(1);
     },
   );
+
+  it('waits for a limit that passes within a second, and for no longer one', async () => {
+    const short = run(['rate800', 'Hi.'], ['Other.']);
+    expect(await short.respond()).toBe('Hi.');
+    const long = run(['rate1100', 'Hi.'], ['Other.']);
+    expect(await long.respond()).toBe('Other.');
+  });
+
+  it('begins no further try after 12 s: the caller has waited long enough', async () => {
+    const { respond, models } = run(['slow'], ['slow'], ['slow'], ['Too late.']);
+    expect(await respond()).toBe('LLM_TIMEOUT');
+    expect(models.map((each) => each.asked)).toEqual([1, 1, 1, 0]);
+  });
 
   it('never goes on with another model after the first text', async () => {
     const { respond, models, heard } = run(['We!LLM_FAILED'], ['Other.']);
