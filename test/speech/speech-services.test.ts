@@ -179,4 +179,24 @@ describe('the speech plan of a call', () => {
       await server.close();
     }
   });
+
+  it('keeps what another call met of the settings alone, and shares its clients with it', async () => {
+    const { services } = open();
+    const refuse = { status: 400, body: '{"err_msg":"No such language."}' };
+    const server = await startDeepgramServer({
+      ...{ clock: new FakeClock(), key: 'right', faults: [{ refuse }] },
+    });
+    try {
+      const settings = [deepgram('right', { base_url: server.url })];
+      const { plan } = services.plan({ ...none, stt: settings });
+      const reported: ServiceFault[] = [];
+      plan.onPermanentFault = (fault) => reported.push(fault);
+      const call = plan.stt?.open(OPEN_SPEECH, SILENT);
+      await vi.waitFor(() => expect(reported).toMatchObject([{ kind: 'request' }]));
+      call?.close();
+      expect(services.plan({ ...none, stt: settings }).faults).toEqual(reported);
+    } finally {
+      await server.close();
+    }
+  });
 });
