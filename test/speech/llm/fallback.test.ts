@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
+import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
@@ -251,6 +252,27 @@ describe('the language model of the settings', () => {
     const given = await model?.respond(ask, { onText: () => undefined }, never);
     expect(given?.text).toBe('I am b.');
     expect(server.requests.map(({ body }) => body['model'])).toEqual(['a', 'b']);
+    await model?.close();
+    await server.close();
+  });
+
+  it('has 3.5 s for its first token where another one is behind it', async () => {
+    const server = await startOpenAiServer();
+    const clock = new FakeClock();
+    const settings = ['a', 'b'].map((name) =>
+      llmServices.openai_compatible.parse({
+        ...{ provider: 'openai_compatible', base_url: server.baseUrl, model: name },
+      }),
+    );
+    const model = openLanguageModel(settings, { clock, log });
+    server.script({ steps: ['stall'] }, says('I am b.'));
+    const given = model?.respond(ask, { onText: () => undefined }, never);
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    clock.advance(3_499);
+    for (let i = 0; i < 10; i++) await settle();
+    expect(server.requests).toHaveLength(1);
+    clock.advance(1);
+    expect((await given)?.text).toBe('I am b.');
     await model?.close();
     await server.close();
   });
