@@ -1,12 +1,12 @@
 // What forms of the reference's clients send for a service: texts for all inputs but numbers and choices, an empty text
-// for an input that was left alone. Not secrets: an empty key is refused, not taken for the stored one.
+// for an input that was left alone. Not `api_key`: an empty one is refused, not taken for the stored one.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
 import { jsonTextExcess } from '../../std/json-size.ts';
 import { CONTEXT_LIMITS } from '../json-limits.ts';
 import type { ConfiguredSection, ConfiguredService } from './model-configuration.ts';
-import { isServiceSecret, type SpeechJob, serviceRow } from './service-rows.ts';
+import { type SpeechJob, serviceRow } from './service-rows.ts';
 
 /** A section with the values that its texts stand for, its fallbacks too. A copy. */
 export function formSection(
@@ -34,7 +34,7 @@ export function formFields(
 ): Record<string, unknown> {
   const shape = serviceRow(job, provider)?.shape ?? {};
   const entries = Object.entries(fields).flatMap(([name, value]) => {
-    const field = Object.hasOwn(shape, name) && !isServiceSecret(name) ? shape[name] : undefined;
+    const field = Object.hasOwn(shape, name) && name !== 'api_key' ? shape[name] : undefined;
     if (typeof value !== 'string' || !(field instanceof z.ZodType)) return [[name, value]];
     const meant = valueIn(value, field);
     return meant === undefined ? [] : [[name, meant]];

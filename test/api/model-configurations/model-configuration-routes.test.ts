@@ -355,6 +355,8 @@ describe("a user's services", () => {
       { organizationId, userId: String(other?.['id']) },
       'of the other',
     );
+    const validated = await served.call('GET', `${USER}/validate?validity_ttl_seconds=0`, { key });
+    expect(validated.body).toEqual({ status: [{ model: 'all', message: 'ok' }] });
     const { body: shown } = await served.call('GET', USER, { key });
     const body = { llm: { ...shown.llm, model: 'gpt-5' } };
     const answer = await served.call('PUT', USER, { body, key });

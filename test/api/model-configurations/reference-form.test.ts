@@ -89,7 +89,8 @@ describe("the form of the reference's web client", () => {
       if (form.properties['api_key']) expect((await storedOf(job))['api_key']).toEqual([KEY]);
       served.test.clock.advance(600_000);
     }
-  });
+    // Two requests for each of some twenty services.
+  }, 60_000);
 
   it('keeps the key of a service whose empty address comes back as an empty text', async () => {
     const deepgram = { provider: 'deepgram', api_key: [KEY], base_url: '', keyterms: '' };
@@ -98,6 +99,20 @@ describe("the form of the reference's web client", () => {
     expect(shown).not.toHaveProperty('base_url');
     expect((await put({ stt: { ...deepgram, ...shown, base_url: ' ' } })).status).toBe(200);
     expect((await storedOf('stt'))['api_key']).toEqual([KEY]);
+  });
+
+  it('saves a service whose description is typed, without a second key', async () => {
+    const result = { when: [{ path: 'final', equals: true }], is: 'final', text: 'text' };
+    const description = JSON.stringify({ audio: { format: 'ulaw8' }, results: [result] });
+    const described = {
+      ...{ provider: 'websocket_stt', base_url: 'wss://stt.example.com', api_key: [KEY] },
+      ...{ api_secret: '', concurrency_limit: '', language: '', keyterms: '', description },
+    };
+    const answer = await put({ stt: described });
+    expect([answer.status, answer.body.detail]).toEqual([200, undefined]);
+    const { description: stored, ...others } = await storedOf('stt');
+    expect(stored).toMatchObject({ results: [result] });
+    expect(others).not.toHaveProperty('api_secret');
   });
 
   it('sends whole numbers, switches, lists and objects as they are typed', async () => {
