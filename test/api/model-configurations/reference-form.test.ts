@@ -76,21 +76,25 @@ async function storedOf(job: string): Promise<Fields> {
 const DESCRIBED: readonly string[] = ['websocket_stt', 'websocket_tts', 'http_tts'];
 
 describe("the form of the reference's web client", () => {
-  it.each(JOBS)('saves every %s with its optional inputs left empty', async (job) => {
-    const { body } = await served.call('GET', `${V2}/defaults`);
-    const forms: [string, Form][] = Object.entries(body.byok.pipeline[job]);
-    for (const [provider, form] of forms) {
-      if (DESCRIBED.includes(provider)) continue;
-      const answer = await put({ [job]: filled(provider, form) });
-      expect([provider, answer.status, answer.body.detail]).toEqual([provider, 200, undefined]);
-      const { [job]: shown } = answer.body.configuration.byok.pipeline;
-      const again = await put({ [job]: { ...filled(provider, form), ...shown } });
-      expect([provider, again.status, again.body.detail]).toEqual([provider, 200, undefined]);
-      if (form.properties['api_key']) expect((await storedOf(job))['api_key']).toEqual([KEY]);
-      served.test.clock.advance(600_000);
-    }
-    // Two requests for each of some twenty services.
-  }, 60_000);
+  it.each(JOBS)(
+    'saves every %s with its optional inputs left empty',
+    async (job) => {
+      const { body } = await served.call('GET', `${V2}/defaults`);
+      const forms: [string, Form][] = Object.entries(body.byok.pipeline[job]);
+      for (const [provider, form] of forms) {
+        if (DESCRIBED.includes(provider)) continue;
+        const answer = await put({ [job]: filled(provider, form) });
+        expect([provider, answer.status, answer.body.detail]).toEqual([provider, 200, undefined]);
+        const { [job]: shown } = answer.body.configuration.byok.pipeline;
+        const again = await put({ [job]: { ...filled(provider, form), ...shown } });
+        expect([provider, again.status, again.body.detail]).toEqual([provider, 200, undefined]);
+        if (form.properties['api_key']) expect((await storedOf(job))['api_key']).toEqual([KEY]);
+        served.test.clock.advance(600_000);
+      }
+      // Two requests for each of some twenty services.
+    },
+    60_000,
+  );
 
   it('keeps the key of a service whose empty address comes back as an empty text', async () => {
     const deepgram = { provider: 'deepgram', api_key: [KEY], base_url: '', keyterms: '' };
