@@ -96,15 +96,16 @@ class Sarvam extends Recognizing {
 
   message(message: Message): void {
     const { audio } = message as {
-      audio?: { data: string; encoding: string; sample_rate: string };
+      audio?: { data: string; encoding: string; sample_rate: number };
     };
     if (audio !== undefined) {
-      if (audio.encoding !== 'audio/wav' || audio.sample_rate !== '8000') this.unknown(message);
+      if (audio.encoding !== 'audio/wav' || audio.sample_rate !== 8_000) this.unknown(message);
       this.audio(this.session.hear(codesOf(Buffer.from(audio.data, 'base64'))));
     } else if (message['type'] === 'flush') {
       this.answer((words) => {
         const metrics = { audio_duration: 1, processing_latency: 0.3 };
-        const data = { transcript: textOf(words), language_code: 'hi-IN', metrics };
+        const text = { transcript: textOf(words), language_code: 'hi-IN' };
+        const data = { request_id: 'r', ...text, metrics };
         this.session.send({ type: 'data', data });
       });
     } else this.unknown(message);

@@ -226,12 +226,19 @@ function rime(line: Line) {
 const sarvamConfig = z.strictObject({
   type: z.literal('config'),
   data: z.strictObject({
-    target_language_code: z.string(),
+    language_code: z.string().regex(/^[a-z]{2}-IN$/),
     speaker: z.string().toLowerCase(),
-    speech_sample_rate: z.literal('8000'),
+    speech_sample_rate: z.literal(8_000),
     output_audio_codec: z.literal('mulaw'),
     pace: z.number().optional(),
     enable_preprocessing: z.boolean(),
+    // Of bulbul:v2.
+    pitch: z.number().optional(),
+    loudness: z.number().optional(),
+    // Of other codecs.
+    output_audio_bitrate: z.string().optional(),
+    min_buffer_size: z.int().optional(),
+    max_chunk_length: z.int().optional(),
   }),
 });
 const sarvamMessage = z.discriminatedUnion('type', [

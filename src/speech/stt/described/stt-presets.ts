@@ -140,7 +140,7 @@ const sarvam = {
   audio: {
     format: 's16@8000',
     packet_ms: 100,
-    message: { audio: { data: '{audio}', sample_rate: '8000', encoding: 'audio/wav' } },
+    message: { audio: { data: '{audio}', sample_rate: 8_000, encoding: 'audio/wav' } },
   },
   results: [
     {

@@ -168,9 +168,9 @@ const sarvam = {
     {
       type: 'config',
       data: {
-        target_language_code: '{language}',
+        language_code: '{language}',
         speaker: '{voice}',
-        speech_sample_rate: '8000',
+        speech_sample_rate: 8_000,
         output_audio_codec: 'mulaw',
         pace: '{speed}',
         enable_preprocessing: true,

@@ -59,6 +59,20 @@ describe('what the vendor’s own SDK sends', () => {
     expect(server.sessions[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
+  it('is what the preset sarvam sends, whatever its audio', async () => {
+    const { rig, server } = await open('sarvam', { language: 'hi-IN', model: 'saaras:v3' });
+    await rig.turn('w1 w2');
+    const [session] = server.sessions as [SttServer['sessions'][0]];
+    const silent = session.received.map((message) =>
+      message['audio'] ? { audio: { ...message['audio'], data: '' } } : message,
+    );
+    const messages = [...new Set(silent.map((message) => JSON.stringify(message)))];
+    const options = { key: KEY, headers: ['api-subscription-key'] };
+    expect(
+      capturedRequest(session, { ...options, messages: messages.map((each) => JSON.parse(each)) }),
+    ).toEqual(sdkRequest('sarvam/speech-to-text'));
+  });
+
   it('is what the preset gladia sends, but for acknowledgments', async () => {
     const { server } = await open('gladia', { region: 'eu-west' });
     const [post] = server.posts as [SttServer['posts'][0]];
