@@ -57,3 +57,32 @@ describe('a described voice with contexts and binary audio', () => {
     expect([first.heard.ms, second.heard.ms, second.heard.end]).toEqual([10, 20, 'done']);
   });
 });
+
+describe('a described voice at 48 kHz alone', () => {
+  it('is heard at 8 kHz, in messages that cut through samples', async () => {
+    const server = await startSocketService();
+    const row = {
+      ...{ provider: 'websocket_tts', base_url: server.url },
+      description: {
+        ...{ format: 's16@48000', text: { text: '{text}' }, audio: { path: 'audio' } },
+        done: { when: [{ path: 'last', equals: true }], per: 'text' },
+      },
+    };
+    const settings = describedTtsServices.websocket_tts.parse(row);
+    const tts = createTtsService(settings, serviceMeans(systemClock, createEgress()));
+    opened.push(server, tts);
+    const heard = new HeardUtterance();
+    const stream = tts.stream?.(undefined, heard);
+    stream?.push('A tone.');
+    stream?.end();
+    const { socket } = await server.connected();
+    const tone = Int16Array.from({ length: 48_000 }, (_, at) => 8_000 * Math.sin(at / 20));
+    const bytes = Buffer.from(tone.buffer);
+    for (let at = 0; at < bytes.length; at += 4_801) {
+      const audio = bytes.subarray(at, at + 4_801).toString('base64');
+      socket.send(JSON.stringify({ audio, last: at + 4_801 >= bytes.length }));
+    }
+    await heard.over.promise;
+    expect([heard.end, heard.ms]).toEqual(['done', 1_000]);
+  });
+});
