@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
@@ -124,6 +125,19 @@ describe('a call whose node has another language', () => {
     expect(await of('model.usage')).toEqual(['llm-de', 'llm-en']);
     expect(await harness.bodies(run, 'fault')).toEqual([]);
     expect(harness.errors).toEqual([]);
+  });
+
+  it('has a fault that lasts in its run, though the caller does not notice it', async () => {
+    const { harness } = await call();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    harness.speech.onPermanentFault?.(new ServiceFault('tts', 'tts-en', 'quota', {}));
+    stream.hangUp();
+    const done = await harness.ended(run);
+    expect(done.state).toBe('completed');
+    expect(await harness.bodies(run, 'fault')).toMatchObject([
+      { fatal: false, service: { job: 'tts', name: 'tts-en', kind: 'quota' } },
+    ]);
   });
 
   it('keeps the words of a caller who speaks while the node changes', async () => {
