@@ -131,7 +131,9 @@ describe('a call whose node has another language', () => {
     const { harness } = await call();
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);
-    harness.speech.onPermanentFault?.(new ServiceFault('tts', 'tts-en', 'quota', { detail: 'no credits' }));
+    harness.speech.onPermanentFault?.(
+      new ServiceFault('tts', 'tts-en', 'quota', { detail: 'no credits' }),
+    );
     stream.hangUp();
     const done = await harness.ended(run);
     expect(done.state).toBe('completed');
