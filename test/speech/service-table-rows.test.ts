@@ -265,6 +265,10 @@ const SDKS: Readonly<Record<string, [SpeechJob, string][]>> = {
     ['tts', 'openai'],
   ],
   openai: [['llm', 'openai']],
+  sarvam: [
+    ['stt', 'sarvam'],
+    ['tts', 'sarvam'],
+  ],
   soniox: [['stt', 'soniox']],
   speechmatics: [['stt', 'speechmatics']],
 };
@@ -296,7 +300,10 @@ describe('what the tables say that services were tested against', () => {
     );
     expect(Object.keys(SDKS).sort()).toEqual(tests.sort());
     expect(saying('SDK')).toEqual(provenBy(SDKS));
-    expect(words).toContain('`gladia`, `soniox` and `speechmatics` also against their SDKs');
+    expect(words).toContain(
+      '`gladia`, `sarvam`, `soniox` and `speechmatics` also against their SDKs',
+    );
+    expect(words).toContain("its vendor's reference, `sarvam` also against its SDK.");
   });
 
   it('is a real program where there is one that speaks the protocol', () => {
