@@ -44,6 +44,9 @@ export interface RecognizerListener {
 }
 
 export interface Recognizer {
+  /** False while its connection is being opened: what is pushed goes out at once then, faster than the service may take
+   *  it. Undefined: it takes audio at any time. */
+  readonly isReady?: boolean;
   /** Every 20 ms of the caller at 8 kHz, speech or not. `frame` is borrowed. */
   push(frame: Int16Array): void;
   /** The VAD detected the start of speech. Gated recognisers start here, with the 500 ms before it. */

@@ -25,10 +25,10 @@ const KEY = 'key-0123456789';
 const many = (count: number, from = 0) =>
   Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
-async function call(model: string, faults: SttFaults) {
+async function call(model: string, faults: SttFaults, ofSecond: SttFaults = {}) {
   const clock = new FakeClock();
   const deepgram = await startDeepgramServer({ clock, key: KEY, faults: [faults, faults, faults] });
-  const assemblyai = await startAssemblyAiServer({ clock, key: KEY });
+  const assemblyai = await startAssemblyAiServer({ clock, key: KEY, faults: [ofSecond] });
   opened.push(deepgram, assemblyai);
   const means = serviceMeans(clock);
   const first = sttServices.deepgram.parse({
@@ -88,3 +88,14 @@ it.each(CASES)(
     expect(rig.usage.every(({ amount }) => amount > 0)).toBe(true);
   },
 );
+
+it('a replay that waits for its connection is no faster than any other, and loses no word', async () => {
+  const closes = { close: { atMs: 3_000, code: 1011 } };
+  const { rig, deepgram, assemblyai } = await call('nova-3', closes, { connectDelayMs: 2_300 });
+  await rig.turn(many(20));
+  await rig.silence(8_000);
+  expect(rig.text).toBe(many(20));
+  // AssemblyAI ends sessions whose audio comes too fast.
+  expect(isClean(deepgram, assemblyai)).toBe(true);
+  expect(assemblyai.sessions).toHaveLength(1);
+});

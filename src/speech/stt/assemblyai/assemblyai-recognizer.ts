@@ -90,6 +90,10 @@ export class AssemblyAiRecognizer implements Recognizer {
     });
   }
 
+  get isReady(): boolean {
+    return this.#socket.isReady;
+  }
+
   push(frame: Int16Array): void {
     this.#socket.push(frame);
   }

@@ -89,6 +89,10 @@ export class FluxRecognizer implements Recognizer {
     });
   }
 
+  get isReady(): boolean {
+    return this.#socket.isReady;
+  }
+
   push(frame: Int16Array): void {
     this.#hadAudio = true;
     this.#socket.push(frame);

@@ -99,6 +99,10 @@ export class NovaRecognizer implements Recognizer {
     });
   }
 
+  get isReady(): boolean {
+    return this.#socket.isReady;
+  }
+
   push(frame: Int16Array): void {
     this.#socket.push(frame);
   }

@@ -121,6 +121,10 @@ export class DescribedRecognizer implements Recognizer {
     });
   }
 
+  get isReady(): boolean {
+    return this.#socket.isReady;
+  }
+
   push(frame: Int16Array): void {
     this.#socket.push(frame);
   }

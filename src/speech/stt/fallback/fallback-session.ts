@@ -81,7 +81,12 @@ export class RecognizerSession {
     this.#marks = [...marks];
     this.recognizer = service.open(expectation, this.#shifted());
     options.sessions?.opened();
-    if (from < ring.written || marks.length > 0) this.#replay();
+    if (from < ring.written || marks.length > 0 || this.#isConnecting) this.#replay();
+  }
+
+  /** Audio waits here until it is over, so that none goes out faster than `speed`. */
+  get #isConnecting(): boolean {
+    return this.recognizer.isReady === false;
   }
 
   /** Where words that come now end, if they have no times. */
@@ -202,9 +207,10 @@ export class RecognizerSession {
     const now = clock.monotonicMs();
     const steps = Math.min(STEPS_MAX, (now - this.#steppedAt) / STEP_MS);
     this.#steppedAt = now;
-    this.#catchUp(Math.round(steps * STEP_SAMPLES * this.speed));
+    if (!this.#isConnecting) this.#catchUp(Math.round(steps * STEP_SAMPLES * this.speed));
     if (this.#isClosed) return;
-    const isBehind = this.#sent < this.#options.ring.written || this.#marks.length > 0;
+    const isBehind =
+      this.#isConnecting || this.#sent < this.#options.ring.written || this.#marks.length > 0;
     this.#step = isBehind ? clock.after(STEP_MS, () => this.#stepped()) : undefined;
   }
 
