@@ -3,8 +3,12 @@
 
 import { defineConfig } from 'vitest/config';
 
-/** What measures time or the whole process: it has both to itself. */
-const measures = ['test/bench/**/*.test.ts', 'test/runtime/process-load.test.ts'];
+/** What measures time or the whole process, or puts load on it: it has both to itself. */
+const measures = [
+  'test/bench/**/*.test.ts',
+  'test/runtime/process-load.test.ts',
+  'test/e2e/load-wires.test.ts',
+];
 const calls = ['test/e2e/*.test.ts'];
 
 export default defineConfig({
@@ -33,6 +37,7 @@ export default defineConfig({
         test: {
           name: 'calls',
           include: calls,
+          exclude: measures,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
