@@ -3,7 +3,7 @@
 // while, so that calls do not wait for it one by one; then one call tries it.
 
 import { serviceCircuit } from '../../metrics/metrics.ts';
-import type { Clock } from '../../std/clock.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
 import type { FaultKind, ServiceFault } from './service-fault.ts';
 
 /** Opens after so many transient faults in a row within the time, or one permanent fault. */
@@ -23,6 +23,9 @@ const RATE_MS = 10_000;
 /** A probe that reported nothing after so long counts as failed. */
 const PROBE_MS_MAX = 30_000;
 
+/** The metric drops a circuit that no call has tried for so long after its pause: its key may have been replaced. */
+const UNTRIED_MS_MAX = 300_000;
+
 /** Faults of the settings beside the account, as an unknown voice is. */
 const OF_SETTINGS: ReadonlySet<FaultKind> = new Set(['request', 'forbidden']);
 
@@ -39,8 +42,8 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
-  /** It is among those of the metric. */
-  #isCounted = false;
+  /** While it is among those of the metric. */
+  #counted: Timer | undefined;
   readonly #account: CircuitBreaker | undefined;
 
   /** `account`: shared with other settings of the same account, for the faults that concern them too. */
@@ -86,7 +89,7 @@ export class CircuitBreaker {
     this.#opensUntil = undefined;
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
-    this.#count(false);
+    this.#uncount();
   }
 
   failed(fault: ServiceFault): void {
@@ -134,13 +137,20 @@ export class CircuitBreaker {
     this.#probeSince = undefined;
     this.#faults = [];
     this.#results = [];
-    this.#count(true);
+    this.#count(this.#opensUntil - this.#clock.monotonicMs() + UNTRIED_MS_MAX);
   }
 
   /** Other accounts of the service have circuits of their own. */
-  #count(isOpen: boolean): void {
-    if (isOpen === this.#isCounted) return;
-    this.#isCounted = isOpen;
-    serviceCircuit.inc({ service: this.#service }, isOpen ? 1 : -1);
+  #count(ms: number): void {
+    this.#uncount();
+    serviceCircuit.inc({ service: this.#service });
+    this.#counted = this.#clock.after(ms, () => this.#uncount());
+  }
+
+  #uncount(): void {
+    if (this.#counted === undefined) return;
+    this.#counted.cancel();
+    this.#counted = undefined;
+    serviceCircuit.dec({ service: this.#service });
   }
 }

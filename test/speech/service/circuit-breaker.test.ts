@@ -130,6 +130,9 @@ describe('a circuit breaker', () => {
     other.circuit.succeeded();
     other.circuit.succeeded();
     expect((await openOf()) - before).toBe(1);
+    // Its key was replaced: no call tries it any more. From the pause of a permanent fault on.
+    one.clock.advance(600_000);
+    expect((await openOf()) - before).toBe(0);
   });
 
   it('names the permanent fault until the service works again', () => {
