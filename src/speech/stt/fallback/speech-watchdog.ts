@@ -28,7 +28,7 @@ export class SpeechWatchdog {
   #shortDoubts = 0;
   #isSpeaking = false;
   #hasEvent = false;
-  /** A sign of life came that tells of this speech. */
+  /** The service has sent a message that it made from audio of this speech. */
   #isAlive = false;
   #speaksAt = 0;
   /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
@@ -64,7 +64,7 @@ export class SpeechWatchdog {
     if (this.#hasEvent || this.#spokeMs < SPEECH_MS_MIN) this.#cancel();
   }
 
-  /** A sign of life. */
+  /** The service has sent a message. */
   event(): void {
     this.#hasEvent = true;
     if (this.#clock.monotonicMs() - this.#speaksAt >= LATENCY_MS) this.#isAlive = true;
