@@ -3,6 +3,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { FrameCounter } from './frame-counter.ts';
+import { GaugeOfEntries } from './gauge-of-entries.ts';
 
 export const registry = new Registry();
 const registers = [registry];
@@ -269,10 +270,10 @@ export const serviceFaults = new Counter({
   labelNames: ['kind', 'service', 'fault'] as const,
   registers,
 });
-export const serviceCircuit = new Gauge({
+export const openCircuits = new GaugeOfEntries({
   name: 'patchbay_service_circuit_open',
   help: 'Accounts and settings of a speech service that calls do not use because it failed',
-  labelNames: ['service'] as const,
+  label: 'service',
   registers,
 });
 export const modelTokens = new Counter({

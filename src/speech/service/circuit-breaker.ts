@@ -2,8 +2,8 @@
 // of these (voice, language), whose own faults do not concern the others. A service that failed is not tried again for a
 // while, so that calls do not wait for it one by one; then one call tries it.
 
-import { serviceCircuit } from '../../metrics/metrics.ts';
-import type { Clock, Timer } from '../../std/clock.ts';
+import { openCircuits } from '../../metrics/metrics.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { FaultKind, ServiceFault } from './service-fault.ts';
 
 /** Opens after so many transient faults in a row within the time, or one permanent fault. */
@@ -42,8 +42,6 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
-  /** While it is among those of the metric. */
-  #counted: Timer | undefined;
   readonly #account: CircuitBreaker | undefined;
 
   /** `account`: shared with other settings of the same account, for the faults that concern them too. */
@@ -89,7 +87,7 @@ export class CircuitBreaker {
     this.#opensUntil = undefined;
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
-    this.#uncount();
+    openCircuits.delete(this);
   }
 
   failed(fault: ServiceFault): void {
@@ -137,20 +135,8 @@ export class CircuitBreaker {
     this.#probeSince = undefined;
     this.#faults = [];
     this.#results = [];
-    this.#count(this.#opensUntil - this.#clock.monotonicMs() + UNTRIED_MS_MAX);
-  }
-
-  /** Other accounts of the service have circuits of their own. */
-  #count(ms: number): void {
-    this.#uncount();
-    serviceCircuit.inc({ service: this.#service });
-    this.#counted = this.#clock.after(ms, () => this.#uncount());
-  }
-
-  #uncount(): void {
-    if (this.#counted === undefined) return;
-    this.#counted.cancel();
-    this.#counted = undefined;
-    serviceCircuit.dec({ service: this.#service });
+    // Other accounts of the service have circuits of their own.
+    const dropAt = this.#opensUntil + UNTRIED_MS_MAX;
+    openCircuits.add(this, this.#service, () => this.#clock.monotonicMs() < dropAt);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serviceCircuit } from '../../../src/metrics/metrics.ts';
+import { openCircuits } from '../../../src/metrics/metrics.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -116,7 +116,7 @@ describe('a circuit breaker', () => {
 
   it('is counted while it is open, whatever other accounts of the service do', async () => {
     const openOf = async () => {
-      const { values } = await serviceCircuit.get();
+      const { values } = await openCircuits.gauge.get();
       return values.find(({ labels }) => labels.service === 'acme')?.value ?? 0;
     };
     const before = await openOf();
