@@ -8,6 +8,7 @@ const measures = [
   'test/bench/**/*.test.ts',
   'test/runtime/process-load.test.ts',
   'test/e2e/load-wires.test.ts',
+  'test/e2e/two-calls.test.ts',
 ];
 const calls = ['test/e2e/*.test.ts'];
 

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 /** What Node starts by itself. */
 const THREADS_DEFAULT = 4;
 
-/** Options of Node for a process of ours: a helper thread for each core but one, one at least. None where the machine has
+/** Options of Node for a process without calls: a helper thread for each core but one, one at least. None where the machine has
  *  cores for the default. */
 export function engineThreadOptions(cores = availableParallelism()): string[] {
   const threads = Math.max(1, cores - 1);
