@@ -188,6 +188,9 @@ describe('the end of a call', () => {
       harness.rest.answer = answer;
       await harness.heardOut(stream);
       await harness.until(() => harness.hangUps.length === 1);
+      // Closing the recording takes no time on the fake clock.
+      const recordings = () => harness.bodies(run, 'recording.finished');
+      await harness.until(async () => (await recordings()).length === 1);
       if (answer === 'hang') await harness.pass(5_100);
       const done = await harness.ended(run);
       expect(done.disposition).toBe('user_qualified');
