@@ -46,6 +46,8 @@ const BEFORE_SAMPLES = 3_600;
 const AFTER_SAMPLES = 2_400;
 const FRAME_MS = 20;
 const PROGRAM_MS_MAX = 20_000;
+/** Between two pieces of speech, in frames of 20 ms: the codec keeps some state. */
+const GSM_PAUSE_SAMPLES = 10 * FRAME_SAMPLES;
 
 /** Whether ffmpeg codes GSM here. */
 export function hasGsm(): boolean {
@@ -58,15 +60,33 @@ export function hasGsm(): boolean {
 
 /** What arrives of the speech, with the line before and after it. Equal seeds give equal lines. */
 export function throughLine(pcm: Int16Array, line: BadLine, seed: number): Int16Array {
-  const random = xorshift(seed * 7_919 + 1);
+  return throughLines([pcm], line, seed)[0] ?? new Int16Array();
+}
+
+/** The same for many, each with a seed of its own from `seed` on. */
+export function throughLines(
+  speech: readonly Int16Array[],
+  line: BadLine,
+  seed: number,
+): Int16Array[] {
+  const sent = speech.map((pcm, nth) => {
+    const random = xorshift((seed + nth) * 7_919 + 1);
+    return { random, sound: spoiled(pcm, line, random) };
+  });
+  const sounds = sent.map(({ sound }) => sound);
+  const coded = line.gsm === true ? throughGsm(sounds) : sounds;
+  return sent.map(({ random, sound }, nth) =>
+    received(coded[nth] ?? sound, line.lost ?? 0, random),
+  );
+}
+
+function spoiled(pcm: Int16Array, line: BadLine, random: () => number): Int16Array {
   const sum = new Float64Array(BEFORE_SAMPLES + pcm.length + AFTER_SAMPLES);
   add(sum, pcm, BEFORE_SAMPLES, SPEECH_DBFS);
   const { kind, belowDb } = line.noise ?? { kind: 'hiss', belowDb: 45 };
   add(sum, NOISES[kind](sum.length, random), 0, SPEECH_DBFS - belowDb);
   telephoneBand().process(sum);
-  const sound = Int16Array.from(sum, (each) => Math.max(-32_768, Math.min(32_767, each)));
-  const coded = line.gsm === true ? throughGsm(sound) : sound;
-  return received(coded, line.lost ?? 0, random);
+  return Int16Array.from(sum, (each) => Math.max(-32_768, Math.min(32_767, each)));
 }
 
 function add(sum: Float64Array, pcm: Int16Array, at: number, dbfs: number): void {
@@ -120,19 +140,31 @@ function street(samples: number, random: () => number): Int16Array {
   });
 }
 
-/** By GSM 06.10, with ffmpeg. */
-function throughGsm(pcm: Int16Array): Int16Array {
+/** By GSM 06.10, with ffmpeg: one after the other, as starting the program takes longer than its work. */
+function throughGsm(sounds: readonly Int16Array[]): Int16Array[] {
   const raw = ['-f', 's16le', '-ar', '8000', '-ac', '1'];
+  const begins: number[] = [];
+  let length = 0;
+  for (const sound of sounds) {
+    begins.push(length);
+    length += Math.ceil(sound.length / FRAME_SAMPLES) * FRAME_SAMPLES + GSM_PAUSE_SAMPLES;
+  }
+  const all = new Int16Array(length);
+  for (const [nth, sound] of sounds.entries()) all.set(sound, begins[nth]);
   const coded = ffmpeg(
     [...raw, '-i', '-', '-c:a', 'libgsm', '-f', 'gsm', '-'],
-    Buffer.from(pcm.buffer),
+    Buffer.from(all.buffer),
   );
   const bytes = ffmpeg(['-f', 'gsm', '-i', '-', ...raw, '-'], coded);
-  return Int16Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(2 * i));
+  const heard = Int16Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(2 * i));
+  return sounds.map((sound, nth) => {
+    const from = begins[nth] ?? 0;
+    return heard.slice(from, from + sound.length);
+  });
 }
 
 function ffmpeg(args: readonly string[], input: Buffer): Buffer {
-  const options = { input, timeout: PROGRAM_MS_MAX, maxBuffer: 16_000_000 };
+  const options = { input, timeout: PROGRAM_MS_MAX, maxBuffer: 64_000_000 };
   const { status, stdout, stderr } = spawnSync('ffmpeg', ['-loglevel', 'error', ...args], options);
   if (status !== 0) throw new Error(`ffmpeg: ${stderr}`);
   return stdout;

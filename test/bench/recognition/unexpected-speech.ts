@@ -3,7 +3,13 @@
 // (docs/recognition.md).
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { BAD_LINES, type BadLine, CLEAR_LINE, hasGsm, throughLine } from '../../audio/bad-lines.ts';
+import {
+  BAD_LINES,
+  type BadLine,
+  CLEAR_LINE,
+  hasGsm,
+  throughLines,
+} from '../../audio/bad-lines.ts';
 import { hums } from '../../audio/hums.ts';
 import {
   COMMANDS,
@@ -96,8 +102,13 @@ export function answersOfPeople(): readonly Said[] {
 /** What the recogniser makes of everything on one line. */
 export function measured(judge: Judge, all: readonly Said[], line: BadLine): Row {
   const row: Row = { count: 0, accepted: 0, asked: 0, wrong: 0 };
+  const arrived = throughLines(
+    all.map(({ pcm }) => pcm),
+    line,
+    1,
+  );
   for (const [nth, { pcm, expectation, text }] of all.entries()) {
-    const words = judge.judge(throughLine(pcm, line, nth + 1), expectation);
+    const words = judge.judge(arrived[nth] ?? pcm, expectation);
     const isRight = text === undefined || words.text.replace(/^oh$/, 'zero') === text;
     row.count += 1;
     row.accepted += Number(words.trust === 'accept' && isRight);
