@@ -136,15 +136,16 @@ export class VendorSocket {
     this.#answer = undefined;
   }
 
-  /** Ends the socket with a fault, which goes to the listener. */
-  fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
-    if (this.#state === 'closed') return;
+  /** Ends the socket with a fault, which goes to the listener. False: it had ended. */
+  fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): boolean {
+    if (this.#state === 'closed') return false;
     const { job, service, listener } = this.#options;
     const redact = this.#secrets;
     this.#stop();
     this.#socket?.terminate();
     serviceFaults.inc({ kind: job, service, fault: kind });
     listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact }));
+    return true;
   }
 
   /** Sends `last`, and closes; nothing is reported any more. */
@@ -181,8 +182,12 @@ export class VendorSocket {
       };
       const take = (data: Buffer, isBinary: boolean): void => {
         const text = isBinary ? '' : data.toString();
-        if (!isBinary) listener.onText(text);
-        if (!this.#received.take(data.length) || isOver(text)) end();
+        try {
+          if (!isBinary) listener.onText(text);
+          if (!this.#received.take(data.length) || isOver(text)) end();
+        } catch {
+          end(); // What cannot be read is the last message, and no fault any more.
+        }
       };
       const deadline = clock.after(CLOSE_MS_MAX, end);
       socket.on('message', take).on('close', end);
@@ -307,13 +312,9 @@ export class VendorSocket {
 
   #failed(error: unknown): void {
     if (error instanceof ServiceFault) {
-      const { kind, detail: words, facts } = error;
-      const { status, retryAfterMs: after } = facts;
-      const more = {
-        ...(typeof status === 'number' && { status }),
-        ...(typeof after === 'number' && { retryAfterMs: after }),
-      };
-      this.fail(kind, words, more);
+      const { kind, detail: words, retryAfterMs: after, facts } = error;
+      const status = typeof facts['status'] === 'number' ? facts['status'] : undefined;
+      this.fail(kind, words, { status, retryAfterMs: after });
       return;
     }
     const detail = error instanceof Error ? error.message : 'not connected';
@@ -348,13 +349,18 @@ export class VendorSocket {
       return;
     }
     const { listener, isReadyMessage } = this.#options;
-    if (isBinary) {
-      listener.onBinary?.(data);
-      return;
+    try {
+      if (isBinary) {
+        listener.onBinary?.(data);
+        return;
+      }
+      const text = data.toString();
+      if (this.#state === 'connecting' && isReadyMessage?.(text) === true) this.#ready();
+      listener.onText(text);
+    } catch (error) {
+      // Out of an event of a socket, it would end the process with all of its calls.
+      if (!this.fail('protocol', 'a message that cannot be read', { cause: error })) throw error;
     }
-    const text = data.toString();
-    if (this.#state === 'connecting' && isReadyMessage?.(text) === true) this.#ready();
-    listener.onText(text);
   }
 
   #write(data: string | Uint8Array): void {

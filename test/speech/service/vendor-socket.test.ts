@@ -106,6 +106,27 @@ describe('a service connection', () => {
     expect((await count()) - before).toBe(1);
   });
 
+  it('reports a message that its client cannot read, and one at its end ends it', async () => {
+    const acme = await service();
+    const unreadable = () => {
+      const faults: ServiceFault[] = [];
+      const onText = (text: string): void => void BigInt(text);
+      const listener = { onText, onFault: (fault: ServiceFault) => faults.push(fault) };
+      return { ...open(acme.url, { listener }), faults };
+    };
+    const { faults } = unreadable();
+    (await acme.connected()).socket.send('no number');
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(faults[0]).toMatchObject({ kind: 'protocol', detail: 'a message that cannot be read' });
+    const other = unreadable();
+    await vi.waitFor(() => expect(other.socket.isReady).toBe(true));
+    const finished = other.socket.finish('bye', () => false);
+    await vi.waitFor(() => expect(acme.connections[1]?.texts).toEqual(['bye']));
+    acme.connections[1]?.socket.send('no number');
+    await finished;
+    expect(other.faults).toEqual([]);
+  });
+
   it('reports an address that refuses connections as a network fault', async () => {
     const acme = await service();
     await acme.close();
