@@ -166,6 +166,32 @@ describe('a described service', () => {
     expect(cpuMs).toBeLessThan(8_000);
   }, 60_000);
 
+  it.each([21, 1_000])(
+    'whose address of a websocket has %d secrets costs no time',
+    async (length) => {
+      const server = await sockets(({ socket }) => {
+        socket.send(JSON.stringify({ type: 'error', words: 'aaaa'.repeat(100_000) }));
+      });
+      const query = Array.from({ length }, (_, nth) => `a=aaaa${nth}b`).join('&');
+      const opening = await http(({ response }) => {
+        response.end(JSON.stringify({ url: `${server.url}/?${query}` }));
+      });
+      const session = { body: {}, url: 'url' };
+      const errors = [{ when: eq('error'), detail: 'words' }];
+      const settings = describedSttServices.websocket_stt.parse({
+        ...{ provider: 'websocket_stt', base_url: opening.url.replace('http', 'ws') },
+        description: { ...recogniser, session, errors },
+      });
+      const clock = new FakeClock();
+      const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
+      opened.push(rig.recognizer);
+      const before = process.cpuUsage();
+      await until(() => rig.errors.length > 0);
+      expect(rig.fault.detail).toBe('the address of the websocket is too long');
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
+    },
+  );
+
   it('that speaks without an end is given up', async () => {
     const server = await sockets(({ socket }) => {
       socket.on('message', () => {

@@ -14,6 +14,10 @@ import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
 /** The socket waits no longer than this to be ready. */
 const ANSWER_MS_MAX = 2_500;
 const ANSWER_BYTES_MAX = 65_536;
+/** Of the address, whose parameters are secrets: words of a fault are searched for each of them. With those of an address of
+ *  64 kB that takes a minute, in which all calls of the process stand still. */
+const ADDRESS_CHARACTERS_MAX = 2_000;
+const PARAMETERS_MAX = 20;
 
 interface Opened {
   service: string;
@@ -42,9 +46,17 @@ export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
       });
       const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
       const url = textAt(body, session.url);
-      if (url !== undefined) return url;
-      const detail = 'the answer names no address of a websocket';
+      if (url !== undefined && !isTooLong(url)) return url;
+      const detail =
+        url === undefined
+          ? 'the answer names no address of a websocket'
+          : 'the address of the websocket is too long';
       throw new ServiceFault('stt', service, 'protocol', { detail });
     },
   };
+}
+
+function isTooLong(url: string): boolean {
+  if (url.length > ADDRESS_CHARACTERS_MAX) return true;
+  return (URL.parse(url)?.searchParams.size ?? 0) > PARAMETERS_MAX;
 }
