@@ -72,10 +72,11 @@ export function storableService(
   return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };
 }
 
-/** Where a field that has fields of its own, as `extra_body`, has a key. Its row looks into a description. */
+/** Where a field that has fields of its own, as `extra_body`, has a key. Its row looks into a description. A list of a row
+ *  has words, as "basic plan" in a vocabulary. */
 function keyInside(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
-    const isFree = name !== 'description' && !isServiceSecret(name) && typeof value === 'object';
+    const isFree = name !== 'description' && !isServiceSecret(name) && isObject(value);
     const place = isFree ? keyPlace(value, name) : undefined;
     if (place !== undefined) return place;
   }

@@ -56,6 +56,12 @@ describe('a service as it is stored', () => {
     expect(pasted).toMatchObject({ service: { api_key: 'sk-abc' } });
   });
 
+  it('keeps words of a vocabulary that read like the begin of a header with a key', () => {
+    const keyterms = ['Basic plan', 'Key West', 'token ring', 'bearer bond'];
+    const sent = { provider: 'deepgram', api_key: 'k', keyterms };
+    expect(storableService('stt', sent)).toMatchObject({ service: { keyterms } });
+  });
+
   it('is refused under a name of another job', () => {
     expect(storableService('stt', { provider: 'flite' })).toEqual({
       problem: 'Unknown provider: flite',
