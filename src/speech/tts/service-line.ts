@@ -61,8 +61,9 @@ export class ServiceLine {
     return this.#current;
   }
 
+  /** Asks no circuit: the try of a service that has rested is for a call that speaks. */
   prepare(): void {
-    const entry = this.current();
+    const entry = this.#current ?? this.#likely;
     if (entry?.sessions?.admitAhead() === false) return;
     this.#prepared = entry;
     entry?.service.prepare?.();
@@ -87,6 +88,12 @@ export class ServiceLine {
   played(entry: TtsFallbackService): void {
     this.#prepared = undefined;
     this.#held.hold(entry.sessions);
+  }
+
+  get #likely(): TtsFallbackService | undefined {
+    const { services } = this.#options;
+    const likely = services.find((each) => this.#hasRoom(each) && each.circuit.state !== 'open');
+    return likely ?? services.at(-1);
   }
 
   #hasRoom({ sessions }: TtsFallbackService): boolean {

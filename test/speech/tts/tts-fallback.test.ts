@@ -201,6 +201,15 @@ describe('the voices of a call', () => {
     expect(faults).toMatchObject([{ kind: 'auth', service: 'voice-0' }]);
   });
 
+  it('leave the try of a service that has rested to a call that speaks, whatever phones ring', () => {
+    const { clock, services, say, voicesOf, open } = setUp({}, {});
+    for (let nth = 0; nth < 3; nth++) services[0]?.circuit.failed(faultOf('overload'));
+    clock.advance(15_000);
+    open().prepare?.();
+    say(CLAUSE);
+    expect([voicesOf(0), voicesOf(1)]).toEqual([['Anna'], []]);
+  });
+
   it('open the circuit for later calls', async () => {
     const { clock, say, open, logOf } = setUp({ failure: failing(0, faultOf('quota')) }, {});
     say('One.').stream.end();
