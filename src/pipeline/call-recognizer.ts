@@ -45,7 +45,8 @@ export class CallRecognizer implements RecognizerControls {
 
   /** The services of another node, after the caller's current turn. */
   switchTo(list: number): void {
-    if (list === this.#list) return;
+    // The last words come from the recogniser that has the audio.
+    if (list === this.#list || this.#isFinishing) return;
     this.#list = list;
     if (this.#isLost && this.#recognizer === undefined) this.#openAgain();
     else this.#recognizer?.switchTo?.(list);
@@ -95,13 +96,19 @@ export class CallRecognizer implements RecognizerControls {
     if (this.#isFinishing) return;
     const recognizer = this.#recognizer;
     const turnTaking = this.#turnTaking;
+    const { events } = this.#options;
     this.#isFinishing = true;
-    // Others close at once.
-    if (recognizer?.finish !== undefined) await recognizer.finish();
-    recognizer?.close();
+    try {
+      // Others close at once.
+      if (recognizer?.finish !== undefined) await recognizer.finish();
+      recognizer?.close();
+    } catch (error) {
+      // Nobody may be waiting for the end: a rejection would be the process's.
+      events.broken(error);
+    }
     this.#recognizer = undefined;
     this.#turnTaking = undefined;
-    this.#options.events.run(() => turnTaking?.conclude());
+    events.run(() => turnTaking?.conclude());
   }
 
   /** Of turn-taking, for the call: with its last words, nothing begins that would go on. */

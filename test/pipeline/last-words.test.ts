@@ -1,8 +1,12 @@
 // What a caller says last, when they hang up within a sentence: a turn that nothing answers.
 
 import { describe, expect, it } from 'vitest';
+import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
+import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../fakes/call/spoken-words.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
 import {
   type RecognizingOptions,
   RecognizingService,
@@ -71,5 +75,47 @@ describe('the last words of a caller who leaves', () => {
     await rig.audio.close();
     expect([lastTurns(), rig.turns]).toEqual([[], ['w1 w2']]);
     expect(rig.of('unrecognized')).toEqual([]);
+  });
+
+  it('are those up to then where the recogniser breaks at its end, which breaks this call alone', async () => {
+    const stt = (clock: FakeClock): SpeechToText => {
+      const service = new RecognizingService({ clock, name: 'service' });
+      const { name, model, capabilities } = service;
+      const finish = () => Promise.reject(new Error('broken'));
+      return {
+        ...{ name, model, capabilities },
+        open: (...[expectation, listener]) =>
+          Object.assign(service.open(expectation, listener), { finish }),
+        close: () => service.close(),
+      };
+    };
+    const rig = new CallRig({ stt });
+    await says(rig, 'w1 w2');
+    await rig.run(160);
+    rig.audio.leave();
+    await rig.audio.close();
+    expect(rig.of('broken')).toHaveLength(1);
+    expect(rig.of('last-turn').map(({ turn }) => turn.text)).toEqual(['w1 w2']);
+  });
+
+  it('are not asked of the services of a node that the conversation enters afterwards', async () => {
+    const services: RecognizingService[] = [];
+    const stt = (clock: FakeClock): SpeechToText => {
+      const [first, second] = ['first', 'second'].map((name) => {
+        const service = new RecognizingService({ clock, name, lastMs: 100 });
+        services.push(service);
+        return [{ service, circuit: new CircuitBreaker({ clock, service: name }) }];
+      });
+      const { log } = quietLog();
+      return createSttFallback({ services: first ?? [], others: [second ?? []], clock, log });
+    };
+    const rig = new CallRig({ stt });
+    await says(rig, 'w1 w2');
+    await rig.run(2_000);
+    rig.audio.leave();
+    rig.audio.use({ tts: rig.tts, voice: undefined, sttList: 1 });
+    await rig.run(200);
+    await rig.audio.close();
+    expect(services.map(({ sessions }) => sessions.length)).toEqual([1, 0]);
   });
 });
