@@ -28,7 +28,7 @@ interface Attempt {
   words: RecognizedWords | undefined;
   /** When the turn asked for it; undefined before. */
   askedMs: number | undefined;
-  /** Of its upload that is on no bill yet. */
+  /** Of its upload that is on no bill yet: none before it goes out. */
   unbilledSeconds: number;
 }
 
@@ -150,13 +150,13 @@ export class BatchRecognizer implements Recognizer {
   /** The words of what was collected so far. */
   #attempt(): Attempt {
     const controller = new AbortController();
-    const unbilledSeconds = this.#samples / RATE_HZ;
-    const attempt: Attempt = { controller, words: undefined, askedMs: undefined, unbilledSeconds };
+    const nothing = { words: undefined, askedMs: undefined, unbilledSeconds: 0 };
+    const attempt: Attempt = { controller, ...nothing };
     if (this.#samples < SAMPLES_MIN) {
       attempt.words = NO_WORDS;
-      attempt.unbilledSeconds = 0;
       return attempt;
     }
+    const seconds = this.#samples / RATE_HZ;
     const upload: Upload = {
       samples: this.#joined(),
       language: this.#language,
@@ -164,6 +164,9 @@ export class BatchRecognizer implements Recognizer {
       spoken: {
         startMs: this.#startMs,
         voiceMs: (this.#voiceToMs ?? this.#nowMs) - this.#voiceFromMs,
+      },
+      onSent: () => {
+        attempt.unbilledSeconds = seconds;
       },
     };
     this.#transcriber.transcribe(upload, controller.signal).then(

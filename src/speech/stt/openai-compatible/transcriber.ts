@@ -24,6 +24,8 @@ export interface Upload {
   language: string | undefined;
   terms: readonly string[];
   spoken: Omit<Spoken, 'prompt'>;
+  /** It has waited for its turn, and goes out now. */
+  onSent(): void;
 }
 
 interface Transcript {
@@ -71,7 +73,7 @@ export class Transcriber {
     try {
       const bytes = await this.#post(
         { url, headers: { ...headers, 'content-type': type }, body },
-        controller.signal,
+        { signal: controller.signal, onSent: upload.onSent },
       );
       return this.#transcript(bytes, { ...upload.spoken, prompt });
     } finally {
@@ -86,12 +88,14 @@ export class Transcriber {
 
   async #post(
     request: { url: string; headers: Record<string, string>; body: Uint8Array },
-    signal: AbortSignal,
+    { signal, onSent }: { signal: AbortSignal; onSent: () => void },
   ): Promise<Buffer> {
     const turn = this.#slots.take(signal);
     if (turn === undefined) throw this.#http.fault('overload', 'too many requests wait');
     await turn;
     try {
+      signal.throwIfAborted();
+      onSent();
       const post = { method: 'POST', answerMsMax: ANSWER_MS_MAX, signal } as const;
       const answer = await this.#http.request({ ...post, ...request });
       return await answer.bytes(ANSWER_BYTES_MAX);

@@ -351,6 +351,9 @@ describe('the recogniser behind OpenAI’s interface', () => {
     await vi.waitFor(() => expect(held.server.asked).toHaveLength(2));
     held.server.asked[1]?.response.end('{"text":"third"}');
     await vi.waitFor(() => expect(others[1]?.finals.map(({ text }) => text)).toEqual(['third']));
+    // The one that was refused, and the one that was closed before its turn, sent nothing.
+    const billed = [held, ...others].map(({ usage }) => usage.map(({ amount }) => amount));
+    expect(billed).toEqual([[1], [], [1], []]);
   });
 
   it('says nothing after it was closed, and cancels what it asked', async () => {
