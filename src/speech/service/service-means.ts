@@ -13,7 +13,7 @@ export interface ServiceMeans {
   warm: WarmConnections;
 }
 
-/** A sentence, or the audio of a turn, has far less of either unit. */
+/** A sentence has fewer characters by far, and the longest call fewer seconds. */
 const COUNT_MAX = 100_000;
 
 /** One entry of a call's bill. */
@@ -29,12 +29,17 @@ export interface ServiceUsage {
   source: 'vendor' | 'counted';
 }
 
+/** Whether a service can have counted so much of a unit. */
+export function isServiceCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < COUNT_MAX;
+}
+
 /** The entry that makes the service's count of what the gateway has counted. Undefined: it is the same, or no count. */
 export function correctedUsage(
   counted: ServiceUsage,
   byService: unknown,
 ): ServiceUsage | undefined {
-  if (typeof byService !== 'number' || !(byService >= 0 && byService < COUNT_MAX)) return undefined;
+  if (!isServiceCount(byService)) return undefined;
   const amount = Math.round((byService - counted.amount) * 1_000) / 1_000;
   return amount === 0 ? undefined : { ...counted, amount, source: 'vendor' };
 }

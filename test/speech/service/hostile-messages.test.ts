@@ -78,3 +78,18 @@ describe('a message that a client cannot read', () => {
     expect(end instanceof ServiceFault && [end.kind, end.detail]).toEqual(UNREADABLE);
   });
 });
+
+describe('a count of a service', () => {
+  it('that no call can have is not taken', async () => {
+    const { url } = await server({ type: 'Metadata', duration: 1e307 });
+    const row = { provider: 'deepgram', api_key: 'key-1234', base_url: url };
+    const clock = new FakeClock();
+    const stt = createSttService(sttServices.deepgram.parse(row), serviceMeans(clock));
+    const rig = new RecognizerRig(clock, stt);
+    opened.push(rig.recognizer);
+    await vi.waitFor(() => expect(rig.recognizer.isReady).toBe(true));
+    await rig.silence(1_000);
+    await rig.recognizer.finish?.();
+    expect(rig.usage).toMatchObject([{ amount: 1, source: 'counted' }]);
+  });
+});

@@ -4,7 +4,7 @@
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
-import type { ServiceMeans } from '../../service/service-means.ts';
+import { isServiceCount, type ServiceMeans } from '../../service/service-means.ts';
 import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-socket.ts';
 import { AudioPackets, type SttAudioFormat } from '../audio-packets.ts';
 import type { RecognizerListener } from '../stt.ts';
@@ -166,7 +166,7 @@ export class RecognizerSocket {
 
   /** The service's own count of the session, in its last messages. */
   counted(seconds: number): void {
-    if (this.#isFinishing && seconds >= 0) this.#countedSeconds = seconds;
+    if (this.#isFinishing && isServiceCount(seconds)) this.#countedSeconds = seconds;
   }
 
   #text(text: string): void {
