@@ -1,9 +1,8 @@
 // Checks the keys and voices of services with the services themselves: a request for each key, and two at most for a
-// voice, all at once, within seconds. Only a service that refuses a key, or that lists other voices, makes it bad; anything else is "not verified", so that no outage of a service keeps a
-// configuration from being saved.
+// voice, all at once, within seconds. Only a service that refuses a key, or that lists other voices, makes it bad;
+// anything else is "not verified", so that no outage of a service keeps a configuration from being saved.
 
 import { setMaxListeners } from 'node:events';
-
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { ConfiguredService } from '../../model/speech-services/model-configuration.ts';

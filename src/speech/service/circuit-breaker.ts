@@ -22,7 +22,6 @@ const PERMANENT_MS = 300_000;
 const RATE_MS = 10_000;
 /** A probe that reported nothing after so long counts as failed. */
 const PROBE_MS_MAX = 30_000;
-
 /** The metric drops a circuit that no call has tried for so long after its pause: its key may have been replaced. */
 const UNTRIED_MS_MAX = 300_000;
 
