@@ -21,7 +21,10 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   // Sources of a search, as models that have one write them.
   [/【[^【】\n]{0,100}】/g, ''],
   [/\uE200[^\uE201\n]{0,200}\uE201/g, ''],
-  [/(?<=[\p{L}\p{N}.,!?:;"'”’)])[ \t]?(?:\[\^?\d{1,3}\])+/gu, ''],
+  // Between words, with a space on both sides, a number in brackets is a key or a room, not a source.
+  [/(?<=[\p{L}\p{N}.,!?:;"'”’)])(?:\[\^?\d{1,3}\])+/gu, ''],
+  [/(?<=[\p{L}\p{N}.,!?:;"'”’)])[ \t](?:\[\^?\d{1,3}\])+(?=[.,!?:;)]|\s*$)/gmu, ''],
+  [/(?<=^|\s)\[(\d{1,3})\](?=\s)/gm, '$1'],
   // Lines without words: of a table, a rule, a code block.
   [/^[ \t]*\|?[ \t]*:?-{3,}[-:| \t]*$/gm, ''],
   [/^[ \t]*(?:([-*_][ \t]*){3,}|={3,}[ \t]*)$/gm, ''],

@@ -54,7 +54,12 @@ describe('words without the marks of writing', () => {
     ['>= 5', '>= 5'],
     ['We open at nine【4†hours.pdf】.', 'We open at nine.'],
     ['At nine \uE200cite\uE202turn0search1\uE201, they say.', 'At nine, they say.'],
-    ['It costs ten euros [1][2]. Press [1] now', 'It costs ten euros. Press now'],
+    ['It costs ten euros [1][2]. Press [1] now', 'It costs ten euros. Press 1 now'],
+    [
+      'Press [1] for sales, or [2] for service. Room [12] is free.',
+      'Press 1 for sales, or 2 for service. Room 12 is free.',
+    ],
+    ['At nine[1], and it costs ten[2][3] euros [4]', 'At nine, and it costs ten euros'],
     ['See [the page][3] now.\n\n[3]: https://a.example/x', 'See the page now.'],
     ['Great :) and ;-) or :smile: ok :thumbs_up:!', 'Great and or ok!'],
     ['At 9:30: open (see: below)', 'At 9:30: open (see: below)'],
