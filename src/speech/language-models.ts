@@ -37,7 +37,7 @@ export class LanguageModels {
     { onPermanentFault, onKnownFault }: FaultListeners = {},
   ): LanguageModel | undefined {
     const [first] = settings;
-    if (first === undefined) return this.#gateway;
+    if (first === undefined) return this.#gateway?.ofCall?.() ?? this.#gateway;
     if (first.provider === 'scripted') return undefined;
     const models = settings.flatMap((each) => (each.provider === 'scripted' ? [] : [each]));
     const services = models.map((each, index) => {

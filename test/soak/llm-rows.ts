@@ -53,6 +53,9 @@ const openAi: LlmRow = {
     'error after 200': whole([data({ error: { message: 'overloaded', code: 503 } })]),
     'empty STOP': whole([chunk({}, 'stop'), DONE]),
     'error as the reason of the end': whole([chunk({}, 'error'), DONE]),
+    'conversation too long': {
+      reply: () => failure(400, { message: 'refused', code: 'context_length_exceeded' }),
+    },
     'usage in every chunk': {
       isWhole: true,
       reply: (good) => ({
@@ -102,6 +105,9 @@ const anthropic: LlmRow = {
       anthropicEvent({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
     ]),
     'empty STOP': whole([started(), ...stopped('end_turn')]),
+    'conversation too long': {
+      reply: () => anthropicRefused(400, 'invalid_request_error', 'prompt is too long: 9 tokens'),
+    },
     'thoughts alone': whole([started(), ...thought(0, 'Hm'), ...stopped('max_tokens')]),
     'a tool call that cannot be read': whole([
       ...[
@@ -127,6 +133,9 @@ const gemini: LlmRow = {
     ...LLM_FAULTS,
     'error after 200': whole([geminiEvent({ error: { code: 503, status: 'UNAVAILABLE' } })]),
     'empty STOP': whole([geminiChunk([], 'STOP')]),
+    'conversation too long': {
+      reply: () => geminiRefused(400, 'INVALID_ARGUMENT', 'The input token count (9) exceeds the'),
+    },
     'thoughts alone': whole([geminiChunk([{ text: 'Hm', thought: true }], 'STOP')]),
     'a tool call that cannot be read': whole([geminiChunk([], 'MALFORMED_FUNCTION_CALL')]),
   },

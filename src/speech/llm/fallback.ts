@@ -1,12 +1,14 @@
 // Fallback of one call: several language models behind one interface. If a model fails before any text, the next one
-// answers, and the call stays with it. After a temporary failure the same model is tried once more. After the first text
-// nothing is repeated, because the caller heard it. Models whose circuit is open come last.
+// answers, and the call stays with it. After a temporary failure the same model is tried once more, and without the oldest
+// turns where the conversation is longer than it takes. After the first text nothing is repeated, because the caller
+// heard it. Models whose circuit is open come last.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { historyCharacters, newestTurns } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 
 export interface LlmFallbackService {
@@ -21,7 +23,8 @@ export interface FallbackOptions {
   ownsModels?: boolean | undefined;
   clock: Clock;
   log: Log;
-  /** A permanent fault, once for each service: the owner of the call must change something. */
+  /** A permanent fault, or a prompt that is too long without any history, once for each service: the owner of the call
+   *  must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
@@ -29,6 +32,8 @@ export interface FallbackOptions {
 const RETRY_DELAY_MS = 150;
 /** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
+/** Of the history that a model refuses as too long, what it is asked with next. Less than the last is no conversation. */
+const HISTORY_SHARES = [1 / 2, 1 / 4, 1 / 8];
 
 /** One for each call. */
 export class FallbackModel implements LanguageModel {
@@ -38,6 +43,8 @@ export class FallbackModel implements LanguageModel {
   /** Those that failed in this call. */
   readonly #failed = new Set<LlmFallbackService>();
   readonly #reported = new Set<LlmFallbackService>();
+  /** Characters of history that a model is asked with, after it has refused more in this call. */
+  readonly #historyMax = new Map<LlmFallbackService, number>();
 
   constructor(options: FallbackOptions) {
     const first = options.services[0]?.model;
@@ -57,7 +64,7 @@ export class FallbackModel implements LanguageModel {
     const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
     let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
     for (const service of this.#line()) {
-      const outcome = await this.#attemptTwice(service, job);
+      const outcome = await this.#attemptInLength(service, job);
       if (!(outcome instanceof GatewayError)) {
         service.circuit.succeeded();
         const { name, model } = service.model;
@@ -72,6 +79,10 @@ export class FallbackModel implements LanguageModel {
 
   prepare(): void {
     for (const { model } of this.#options.services) model.prepare();
+  }
+
+  ofCall(): FallbackModel {
+    return new FallbackModel({ ...this.#options, ownsModels: false });
   }
 
   async close(): Promise<void> {
@@ -91,17 +102,51 @@ export class FallbackModel implements LanguageModel {
     for (const service of services) if (!tried.has(service)) yield service;
   }
 
-  async #attemptTwice(service: LlmFallbackService, job: Job): Promise<LlmResponse | GatewayError> {
+  /** A model that refuses the history as too long is asked again at once without its oldest turns. */
+  async #attemptInLength(
+    service: LlmFallbackService,
+    job: Job,
+  ): Promise<LlmResponse | GatewayError> {
+    const { clock, log } = this.#options;
+    const known = this.#historyMax.get(service);
+    let { messages } = job.request;
+    if (known !== undefined) messages = newestTurns(messages, known) ?? messages;
+    const characters = historyCharacters(messages);
+    let outcome = await this.#attemptTwice(service, job, messages);
+    for (const share of HISTORY_SHARES) {
+      if (!isTooLong(outcome) || clock.monotonicMs() >= job.untilMs) break;
+      const shorter = newestTurns(messages, characters * share);
+      if (shorter === undefined) break;
+      messages = shorter;
+      log.info(
+        { service: service.model.name, messages: messages.length },
+        'history is longer than the model takes, the oldest turns are left out',
+      );
+      this.#historyMax.set(service, characters * share);
+      outcome = await this.#attemptTwice(service, job, messages);
+    }
+    return outcome;
+  }
+
+  async #attemptTwice(
+    service: LlmFallbackService,
+    job: Job,
+    messages: LlmRequest['messages'],
+  ): Promise<LlmResponse | GatewayError> {
     const { clock } = this.#options;
-    const outcome = await this.#attempt(service, job);
+    const outcome = await this.#attempt(service, job, messages);
     if (!(outcome instanceof GatewayError) || !worthRepeating(outcome)) return outcome;
     if (clock.monotonicMs() >= job.untilMs) return outcome;
     await pause(clock, Math.max(RETRY_DELAY_MS, askedMs(outcome)), job.signal);
-    return this.#attempt(service, job);
+    return this.#attempt(service, job, messages);
   }
 
   /** An answer, or the error after which another model is tried. Throws an error that ends the request. */
-  async #attempt(service: LlmFallbackService, job: Job): Promise<LlmResponse | GatewayError> {
+  async #attempt(
+    service: LlmFallbackService,
+    job: Job,
+    messages: LlmRequest['messages'],
+  ): Promise<LlmResponse | GatewayError> {
     let spoke = false;
     const listener: LlmListener = {
       onText(delta) {
@@ -110,7 +155,7 @@ export class FallbackModel implements LanguageModel {
       },
     };
     try {
-      return await service.model.respond(job.request, listener, job.signal);
+      return await service.model.respond({ ...job.request, messages }, listener, job.signal);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof GatewayError)) throw error;
       if (spoke) {
@@ -131,7 +176,8 @@ export class FallbackModel implements LanguageModel {
     const fault = faultOf(model, error);
     if (fault === undefined) return;
     circuit.failed(fault);
-    if (!fault.isPermanent || this.#reported.has(service)) return;
+    const isOfOwner = fault.isPermanent || fault.kind === 'context';
+    if (!isOfOwner || this.#reported.has(service)) return;
     this.#reported.add(service);
     onPermanentFault?.(fault);
   }
@@ -152,6 +198,11 @@ function faultOf({ name }: LanguageModel, error: GatewayError): ServiceFault | u
   if (code === 'LLM_REFUSED') return undefined;
   const kind = code === 'LLM_TIMEOUT' ? 'timeout' : 'protocol';
   return new ServiceFault('llm', name, kind, { detail: error.message, cause: error });
+}
+
+/** The model takes no conversation of this length. */
+function isTooLong(outcome: LlmResponse | GatewayError): boolean {
+  return outcome instanceof ServiceFault && outcome.kind === 'context';
 }
 
 /** A second time-out, and most rate limits, take longer than a caller waits. */

@@ -69,5 +69,7 @@ export interface LanguageModel {
   /** Called while the phone rings: opens a connection ahead of the first request. Returns at once and never
    *  throws; a failure is counted, and appears again in the request. */
   prepare(): void;
+  /** The same model, with what it remembers of one conversation. Default: it remembers nothing. */
+  ofCall?(): LanguageModel;
   close(): Promise<void>;
 }

@@ -90,8 +90,8 @@ export class CircuitBreaker {
   }
 
   failed(fault: ServiceFault): void {
-    // The longest session is over: no fault of the service.
-    if (fault.kind === 'session') return;
+    // The longest session is over, or one conversation is too long: no fault of the service.
+    if (fault.kind === 'session' || fault.kind === 'context') return;
     if (this.#account !== undefined && !OF_SETTINGS.has(fault.kind)) {
       this.#account.failed(fault);
       return;

@@ -11,7 +11,8 @@ export type ServiceJob = 'stt' | 'tts' | 'llm';
  * - `request`: the configuration is wrong (unknown voice, model, parameter); `quota`: the account is used up;
  * - `rate`: too many requests or sessions of this key; `overload`: the service cannot serve now;
  * - `network`: DNS, TCP, TLS, a connection that broke; `timeout`: no sign of life within our deadline;
- * - `protocol`: the service sent what its protocol does not have; `session`: its longest session is over.
+ * - `protocol`: the service sent what its protocol does not have; `session`: its longest session is over;
+ * - `context`: the conversation is longer than the model takes. A shorter one may be answered.
  */
 export type FaultKind =
   | 'auth'
@@ -23,7 +24,8 @@ export type FaultKind =
   | 'network'
   | 'timeout'
   | 'protocol'
-  | 'session';
+  | 'session'
+  | 'context';
 
 export interface FaultDetails {
   /** The service's words, or ours. Cut to `DETAIL_CHARACTERS_MAX`, with the secrets of `redact` removed. Services may
@@ -85,7 +87,7 @@ export class ServiceFault extends GatewayError {
   }
 
   override get retry(): boolean {
-    return !this.isPermanent;
+    return !this.isPermanent && this.kind !== 'context';
   }
 }
 
@@ -97,7 +99,7 @@ const CODES: Record<ServiceJob, (kind: FaultKind) => ErrorCode> = {
     if (kind === 'rate') return 'LLM_RATE';
     if (kind === 'timeout') return 'LLM_TIMEOUT';
     if (kind === 'protocol') return 'LLM_MALFORMED';
-    return PERMANENT.has(kind) ? 'LLM_REFUSED' : 'LLM_FAILED';
+    return PERMANENT.has(kind) || kind === 'context' ? 'LLM_REFUSED' : 'LLM_FAILED';
   },
 };
 

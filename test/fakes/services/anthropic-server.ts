@@ -10,6 +10,7 @@ import {
   type Step,
   startScriptedServer,
 } from '../scripted-server.ts';
+import { promptTokens } from './prompt-tokens.ts';
 
 const cacheControl = z.strictObject({
   type: z.literal('ephemeral'),
@@ -79,11 +80,22 @@ type InputBlock = z.infer<typeof inputBlock>;
 /** Breakpoints of the cache in one request. */
 const BREAKPOINTS_MAX = 4;
 
-export function startAnthropicServer(key: string): Promise<ScriptedServer> {
+/** `contextTokensMax`: of its model; a longer conversation is refused. */
+export function startAnthropicServer(
+  key: string,
+  contextTokensMax = Number.POSITIVE_INFINITY,
+): Promise<ScriptedServer> {
   return startScriptedServer({
     unscripted: refused(500, 'api_error', 'no reply scripted'),
-    check: (request) => refusal(key, request),
+    check: (request) => refusal(key, request) ?? contextRefusal(request.body, contextTokensMax),
   });
+}
+
+function contextRefusal(body: Record<string, unknown>, tokensMax: number): Reply | undefined {
+  const tokens = promptTokens(body);
+  if (tokens <= tokensMax) return undefined;
+  const message = `prompt is too long: ${tokens} tokens > ${tokensMax} maximum`;
+  return refused(400, 'invalid_request_error', message);
 }
 
 function refusal(key: string, { headers, path, body }: RecordedRequest): Reply | undefined {

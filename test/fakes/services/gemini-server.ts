@@ -10,6 +10,7 @@ import {
   type Step,
   startScriptedServer,
 } from '../scripted-server.ts';
+import { promptTokens } from './prompt-tokens.ts';
 
 const signature = { thoughtSignature: z.string().optional() };
 const part = z.union([
@@ -78,12 +79,23 @@ export interface FakeGeminiServer extends ScriptedServer {
   readonly betaUrl: string;
 }
 
-export async function startGeminiServer(key: string): Promise<FakeGeminiServer> {
+/** `contextTokensMax`: of its model; a longer conversation is refused. */
+export async function startGeminiServer(
+  key: string,
+  contextTokensMax = Number.POSITIVE_INFINITY,
+): Promise<FakeGeminiServer> {
   const server = await startScriptedServer({
     unscripted: refused(500, 'INTERNAL', 'no reply scripted'),
-    check: (request) => refusal(key, request),
+    check: (request) => refusal(key, request) ?? contextRefusal(request.body, contextTokensMax),
   });
   return Object.assign(server, { betaUrl: `${server.origin}/v1beta` });
+}
+
+function contextRefusal(body: Record<string, unknown>, tokensMax: number): Reply | undefined {
+  const tokens = promptTokens(body);
+  if (tokens <= tokensMax) return undefined;
+  const message = `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${tokensMax}).`;
+  return refused(400, 'INVALID_ARGUMENT', message);
 }
 
 function refusal(key: string, { headers, path, body }: RecordedRequest): Reply | undefined {

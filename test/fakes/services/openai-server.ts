@@ -7,6 +7,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../scripted-server.ts';
+import { promptTokens } from './prompt-tokens.ts';
 
 export type FakeOpenAiServer = ScriptedServer;
 
@@ -21,12 +22,28 @@ export interface StrictService {
   refuses?: (body: Record<string, unknown>) => string | undefined;
 }
 
-export function startOpenAiServer(strict?: StrictService): Promise<FakeOpenAiServer> {
+/** `contextTokensMax`: of its model; a longer conversation is refused. */
+export function startOpenAiServer(
+  strict?: StrictService,
+  contextTokensMax?: number,
+): Promise<FakeOpenAiServer> {
   const unscripted = failure(500, { message: 'no reply scripted' });
   return startScriptedServer({
     unscripted,
     isWarmUp: (path) => path.endsWith('/models') || path === '/api/generate',
-    ...(strict && { check: (request) => refusal(strict, request) }),
+    check: (request) =>
+      (strict && refusal(strict, request)) ?? contextRefusal(request.body, contextTokensMax),
+  });
+}
+
+function contextRefusal(body: Record<string, unknown>, tokensMax?: number): Reply | undefined {
+  const tokens = promptTokens(body);
+  if (tokensMax === undefined || tokens <= tokensMax) return undefined;
+  return failure(400, {
+    message: `This model's maximum context length is ${tokensMax} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
+    type: 'invalid_request_error',
+    param: 'messages',
+    code: 'context_length_exceeded',
   });
 }
 

@@ -151,6 +151,8 @@ export class ModelClient implements LanguageModel {
     const context = { service, apiKey };
     const fault = serviceFault(context, error, { status, retryAfter, now: clock.now() });
     log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
+    // Its words name fields that are not at fault: the limit of the answer's tokens.
+    if (fault.kind === 'context') return fault;
     const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);
     const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
     return mayAdapt && adaptDialect(this.#dialect, said, protocol.dialect) ? undefined : fault;

@@ -42,6 +42,24 @@ const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
   ['request', /invalid_request|not_found|request_too_large|content_filter|invalid_argument/i],
 ];
 
+/** Statuses of a request that is too long; undefined: an error within an answer. */
+const TOO_LONG_STATUSES: readonly (number | undefined)[] = [400, 413, 422, undefined];
+/** A conversation that is longer than the model takes, in the codes and words of OpenAI, Groq, Cerebras and llama.cpp
+ *  (codes), vLLM, DeepSeek, Mistral and OpenRouter (maximum context length), xAI (maximum prompt length), Anthropic
+ *  and Fireworks (prompt is too long), Gemini (input token count), MiniMax (context window exceeds limit), text-generation-inference
+ *  (`inputs` tokens), and Groq's request that no minute has room for (413). */
+const TOO_LONG = new RegExp(
+  [
+    'context_length_exceeded|exceed_context_size|available context size',
+    'maximum (context|prompt) length|prompt is too long',
+    "exceeds? (the |this |model's )*(maximum )?context (window|length|limit|size)",
+    'context (window|length) exceeds|greater than the context length|input token count.*exceeds',
+    'reduce (the length of the (messages|prompt|input)|your message size)',
+    '`inputs` tokens \\+',
+  ].join('|'),
+  'i',
+);
+
 /** An error with an HTTP status; or one that a server sends within an answer, after status 200. */
 export function serviceFault(
   { service, apiKey }: ErrorContext,
@@ -51,7 +69,10 @@ export function serviceFault(
   const words = [error.code, error.type].map((each) => String(each ?? ''));
   const vendorCode = words.find((each) => /^[a-z][\w.-]{1,60}$/i.test(each));
   const named = KINDS.find(([, pattern]) => pattern.test(words.join(' ')))?.[0];
-  return new ServiceFault('llm', service, kindOf(named, refusal), {
+  const isTooLong =
+    TOO_LONG_STATUSES.includes(refusal?.status) &&
+    TOO_LONG.test([...words, error.message ?? ''].join(' '));
+  return new ServiceFault('llm', service, isTooLong ? 'context' : kindOf(named, refusal), {
     detail: error.message ?? vendorCode ?? `status ${refusal?.status ?? 200}`,
     status: refusal?.status,
     vendorCode,

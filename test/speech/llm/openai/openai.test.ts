@@ -378,7 +378,7 @@ describe('openai', () => {
   });
 
   it.each([
-    [400, { code: 'context_length_exceeded' }, 'LLM_REFUSED', 'request'],
+    [400, { code: 'context_length_exceeded' }, 'LLM_REFUSED', 'context'],
     [400, { code: 'tool_use_failed', failed_generation: '<f' }, 'LLM_MALFORMED', 'protocol'],
     [401, { message: KEY }, 'LLM_AUTH', 'auth'],
     [402, { message: 'Insufficient Balance' }, 'LLM_REFUSED', 'quota'],
