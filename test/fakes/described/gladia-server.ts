@@ -72,7 +72,7 @@ class Gladia extends Recognizing {
   }
 
   protected override partial(): void {
-    this.#send(this.words, false);
+    this.#send(this.session.interim(this.words), false);
   }
 
   protected override silence(): void {

@@ -44,7 +44,7 @@ export abstract class Recognizing implements SessionHandler {
     if (closeOnFinalize !== undefined) this.session.close(closeOnFinalize);
     else if (finals === 'late') this.session.clock.after(3_000, () => send(words));
     else if (finals !== 'never') {
-      send(finals === 'empty' ? [] : words);
+      this.session.inTurn(() => send(finals === 'empty' ? [] : words));
       if (finals === 'twice') send(words);
     }
   }

@@ -17,7 +17,8 @@ class Cartesia extends Recognizing {
   }
 
   protected override partial(): void {
-    this.session.send(this.#transcript('transcript', false, this.words));
+    const words = this.session.interim(this.words);
+    this.session.send(this.#transcript('transcript', false, words));
   }
 
   text(text: string): boolean {
@@ -62,7 +63,8 @@ class Scribe extends Recognizing {
   }
 
   protected override partial(): void {
-    this.session.send({ message_type: 'partial_transcript', text: textOf(this.words) });
+    const text = textOf(this.session.interim(this.words));
+    this.session.send({ message_type: 'partial_transcript', text });
   }
 
   message(message: Message): void {
@@ -119,7 +121,7 @@ class Smallest extends Recognizing {
   }
 
   protected override partial(): void {
-    this.#send(this.words, false);
+    this.#send(this.session.interim(this.words), false);
   }
 
   message(message: Message): void {
@@ -238,7 +240,8 @@ class Speechmatics extends Recognizing {
   }
 
   protected override partial(): void {
-    this.session.send(this.#transcript('AddPartialTranscript', this.words));
+    const words = this.session.interim(this.words);
+    this.session.send(this.#transcript('AddPartialTranscript', words));
   }
 
   message(message: Message): void {
@@ -292,7 +295,7 @@ class Xai extends Recognizing {
   }
 
   protected override partial(): void {
-    this.#send(this.words, false);
+    this.#send(this.session.interim(this.words), false);
   }
 
   protected override silence(): void {
@@ -323,7 +326,7 @@ class Jambonz extends Recognizing {
   }
 
   protected override partial(): void {
-    this.#send(this.words, false);
+    this.#send(this.session.interim(this.words), false);
   }
 
   protected override silence(): void {
@@ -356,7 +359,7 @@ class Vapi extends Recognizing {
   }
 
   protected override partial(): void {
-    this.#send(this.words, 'partial');
+    this.#send(this.session.interim(this.words), 'partial');
   }
 
   protected override silence(): void {

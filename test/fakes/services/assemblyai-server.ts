@@ -142,7 +142,7 @@ class AssemblyAi implements SessionHandler {
     this.#isSure = false;
     this.#order += 1;
     if (isForced) this.#session.sendFinal(first, empty);
-    else this.#session.send(first);
+    else this.#session.inTurn(() => this.#session.send(first));
     if (this.#formats === 'twice') this.#session.send(second);
   }
 

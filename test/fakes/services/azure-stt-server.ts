@@ -164,7 +164,7 @@ class Azure implements SessionHandler {
     const phrase = { RecognitionStatus: this.#status, ...this.#span, NBest: [best] };
     this.#words = [];
     if (finals === 'never') return;
-    this.#send('speech.phrase', phrase);
+    this.#session.inTurn(() => this.#send('speech.phrase', phrase));
     if (finals === 'twice') this.#send('speech.phrase', phrase);
   }
 

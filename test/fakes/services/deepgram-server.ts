@@ -145,7 +145,7 @@ class Nova implements SessionHandler {
     this.#fixedMs = this.#session.audioMs;
     this.#hasAudio = false;
     if (flags['from_finalize'] === true) this.#session.sendFinal(message, empty);
-    else this.#session.send(message);
+    else this.#session.inTurn(() => this.#session.send(message));
   }
 
   #results(flags: Record<string, unknown>): Record<string, unknown> {
@@ -268,7 +268,7 @@ class Flux implements SessionHandler {
     this.#isEager = false;
     this.#turn += 1;
     if (trigger === 'manual') this.#session.sendFinal(message, empty);
-    else this.#session.send(message);
+    else this.#session.inTurn(() => this.#session.send(message));
   }
 
   #configure(message: Record<string, unknown>): void {

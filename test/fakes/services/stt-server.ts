@@ -21,7 +21,8 @@ export interface SttFaults {
   stallAtMs?: number;
   close?: { atMs: number; code: number; reason?: string };
   closeOnFinalize?: number;
-  finals?: 'never' | 'late' | 'twice' | 'empty';
+  /** `swapped`: every second one comes before the one in front of it. */
+  finals?: 'never' | 'late' | 'twice' | 'empty' | 'swapped';
   /** Every second interim result lacks its last word, or has another one in its place. */
   partials?: 'shrink' | 'revise';
   send?: { atMs: number; data: string | Uint8Array };
@@ -99,6 +100,8 @@ export class SttSession {
   readonly #onFinal: SttServerOptions['onFinal'];
   #hasSent = false;
   #interims = 0;
+  /** A final that waits for the next one. */
+  #held: (() => void) | undefined;
 
   constructor(deps: {
     connection: ServiceConnection;
@@ -156,8 +159,19 @@ export class SttSession {
     const given = finals === 'empty' ? empty : message;
     this.#onFinal?.(this.finder);
     if (finals === 'late') this.clock.after(LATE_MS, () => this.send(given));
-    else this.send(given);
+    else this.inTurn(() => this.send(given));
     if (finals === 'twice') this.send(given);
+  }
+
+  /** Sends a final in its order, or as the faults want it. */
+  inTurn(send: () => void): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (this.faults.finals === 'swapped' && held === undefined) this.#held = send;
+    else {
+      send();
+      held?.();
+    }
   }
 
   /** 1006: without a close message. */

@@ -13,6 +13,7 @@ import { startAssemblyAiServer } from '../../fakes/services/assemblyai-server.ts
 import { startDeepgramServer } from '../../fakes/services/deepgram-server.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';
 import type { SttFaults, SttServer } from '../../fakes/services/stt-server.ts';
+import { startVoskServer } from '../../fakes/services/vosk-server.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 
 const opened: { close(): unknown }[] = [];
@@ -25,19 +26,34 @@ const KEY = 'key-0123456789';
 const many = (count: number, from = 0) =>
   Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
+const UNIVERSAL = 'universal-streaming-english';
+
+/** The service of `model` first, behind it one of another vendor. */
 async function call(model: string, faults: SttFaults, ofSecond: SttFaults = {}) {
   const clock = new FakeClock();
-  const deepgram = await startDeepgramServer({ clock, key: KEY, faults: [faults, faults, faults] });
-  const assemblyai = await startAssemblyAiServer({ clock, key: KEY, faults: [ofSecond] });
-  opened.push(deepgram, assemblyai);
+  const isUniversal = model === UNIVERSAL;
+  const ofFirst = [faults, faults, faults];
+  const options = { clock, key: KEY };
+  const deepgram = await startDeepgramServer({
+    ...{ ...options, faults: isUniversal ? [ofSecond] : ofFirst },
+  });
+  const assemblyai = await startAssemblyAiServer({
+    ...{ ...options, faults: isUniversal ? ofFirst : [ofSecond] },
+  });
+  const vosk = await startVoskServer({ clock, faults: ofFirst });
+  opened.push(deepgram, assemblyai, vosk);
   const means = serviceMeans(clock);
-  const first = sttServices.deepgram.parse({
-    ...{ provider: 'deepgram', api_key: KEY, model, base_url: deepgram.url },
+  const universal = sttServices.assemblyai.parse({
+    ...{ provider: 'assemblyai', api_key: KEY, base_url: assemblyai.url, model: UNIVERSAL },
   });
-  const second = sttServices.assemblyai.parse({
-    ...{ provider: 'assemblyai', api_key: KEY, base_url: assemblyai.url },
-    model: 'universal-streaming-english',
+  const listening = sttServices.deepgram.parse({
+    ...{ provider: 'deepgram', api_key: KEY, base_url: deepgram.url },
+    model: isUniversal ? 'nova-3' : model,
   });
+  const own = sttServices.vosk.parse({ provider: 'vosk', base_url: vosk.url });
+  const [first, second] = isUniversal
+    ? [universal, listening]
+    : [model === 'vosk' ? own : listening, universal];
   const entry = (service: SpeechToText) => ({
     service,
     circuit: new CircuitBreaker({ clock, service: service.name }),
@@ -45,7 +61,7 @@ async function call(model: string, faults: SttFaults, ofSecond: SttFaults = {}) 
   const services = [entry(createSttService(first, means)), entry(createSttService(second, means))];
   const rig = new RecognizerRig(clock, createSttFallback({ services, clock, log: quietLog().log }));
   opened.push(rig.recognizer);
-  return { rig, deepgram, assemblyai };
+  return { rig, deepgram, assemblyai, vosk };
 }
 
 function isClean(...servers: SttServer[]): boolean {
@@ -72,19 +88,34 @@ const CASES: [string, string, SttFaults][] = [
   ['stops in a turn', 'flux-general-en', { stallAtMs: 1_500 }],
   ['is never ready', 'flux-general-en', { ready: 'never' }],
   ['closes in place of the end of a turn', 'flux-general-en', { closeOnFinalize: 1011 }],
+  ...[UNIVERSAL, 'vosk'].flatMap((model): [string, string, SttFaults][] => [
+    ['closes in a word', model, { close: { atMs: 1_300, code: 1011 } }],
+    ['says nothing at all', model, { stallAtMs: 0 }],
+    ['says nothing, not even pongs', model, { muteAtMs: 0 }],
+    ['stops in the middle of words', model, { stallAtMs: 1_500 }],
+    ['closes in place of the final words', model, { closeOnFinalize: 1011 }],
+    ['takes interim words back', model, { partials: 'shrink' }],
+    ['changes interim words', model, { partials: 'revise' }],
+    ['sends a message of 15 MB', model, { send: { atMs: 900, data: 'x'.repeat(15_000_000) } }],
+    ['breaks its connections', model, { isReset: true }],
+    ['answers the connection late', model, { connectDelayMs: 5_000 }],
+    ['ends its sessions', model, { sessionMsMax: 1_500 }],
+  ]),
+  ['is never ready', UNIVERSAL, { ready: 'never' }],
+  ['is ready late', UNIVERSAL, { ready: 'late' }],
 ];
 
 it.each(CASES)(
   'no word is lost or doubled when the first service %s (%s)',
   async (_w, model, faults) => {
-    const { rig, deepgram, assemblyai } = await call(model, faults);
+    const { rig, deepgram, assemblyai, vosk } = await call(model, faults);
     await rig.turn(many(9));
     await rig.silence(8_000);
     await rig.turn(many(3, 20));
     await rig.silence(8_000);
     expect(rig.text).toBe(`${many(9)} ${many(3, 20)}`);
     expect(rig.errors).toEqual([]);
-    expect(isClean(deepgram, assemblyai)).toBe(true);
+    expect(isClean(deepgram, assemblyai, vosk)).toBe(true);
     expect(rig.usage.every(({ amount }) => amount > 0)).toBe(true);
   },
 );

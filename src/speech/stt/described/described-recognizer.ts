@@ -24,6 +24,7 @@ import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import { countedIn, hasInterim, resultsIn } from './described-results.ts';
 import { locatorOf } from './described-session.ts';
+import { FixedTimes } from './fixed-times.ts';
 
 /** How long the answer to `finalize` may take: a multiple of the 99th percentile, within what a turn waits. */
 const FINAL_SHARE = 1.5;
@@ -71,8 +72,7 @@ export class DescribedRecognizer implements Recognizer {
   #madeUp: string | undefined;
   /** The last fixed text, while nothing else was said. */
   #lastFinal: string | undefined;
-  /** Milliseconds of the stream up to which words are fixed. */
-  #fixedMs = 0;
+  readonly #fixed = new FixedTimes();
   /** There was speech since the last answer. */
   #hasSpeech = false;
   /** A message came after the last `finalize`. */
@@ -272,8 +272,8 @@ export class DescribedRecognizer implements Recognizer {
   /** Without what was fixed before: a final may come twice. */
   #fresh(given: RecognizedWords): RecognizedWords {
     const { words = [] } = given;
-    const fresh = words.filter(({ startMs, endMs }) => (startMs + endMs) / 2 >= this.#fixedMs);
-    this.#fixedMs = Math.max(this.#fixedMs, words.at(-1)?.endMs ?? 0);
+    const fresh = words.filter((word) => this.#fixed.isNew(word));
+    this.#fixed.add(words);
     const isTwice = words.length > 0 ? fresh.length === 0 : given.text === this.#lastFinal;
     if (given.text.trim() !== '' && !this.#isInPieces) this.#lastFinal = given.text;
     if (isTwice) return NO_WORDS;
@@ -299,7 +299,8 @@ export class DescribedRecognizer implements Recognizer {
     return words;
   }
 
-  #joined(pieces: readonly RecognizedWords[]): RecognizedWords {
+  #joined(given: readonly RecognizedWords[]): RecognizedWords {
+    const pieces = inOrder(given);
     const all = joinWords(pieces);
     if (!this.#isInPieces) return all;
     const text = pieces.map((piece) => piece.text).join('');
@@ -322,6 +323,7 @@ export class DescribedRecognizer implements Recognizer {
     }
     if (this.#partial.text !== '') {
       this.#madeUp = plain(this.#partial.text);
+      this.#fixed.close(this.#socket.pushedMs);
       this.#pieces.push(this.#partial);
       this.#partial = NO_WORDS;
     }
@@ -333,6 +335,13 @@ export class DescribedRecognizer implements Recognizer {
     this.#asking?.cancel();
     this.#asking = undefined;
   }
+}
+
+/** By their times, where all have some: a final may come before the one in front of it. */
+function inOrder(pieces: readonly RecognizedWords[]): readonly RecognizedWords[] {
+  const startOf = ({ words }: RecognizedWords): number | undefined => words?.[0]?.startMs;
+  if (pieces.some((piece) => startOf(piece) === undefined)) return pieces;
+  return [...pieces].sort((one, other) => (startOf(one) ?? 0) - (startOf(other) ?? 0));
 }
 
 /** Samples of 16 bits, with a silent second channel. */

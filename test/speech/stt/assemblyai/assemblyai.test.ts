@@ -218,6 +218,15 @@ describe('AssemblyAI', () => {
     },
   );
 
+  it('has every word once, in their order, where the end of a turn comes behind that of the next', async () => {
+    const { rig } = await connect({ faults: { finals: 'swapped' } });
+    for (const turn of ['w1 w2', 'w3', 'w4', 'w5 w6']) {
+      await rig.says(turn);
+      await rig.silence(600);
+    }
+    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
+  });
+
   it.each(['late', 'never'] as const)('reports a forced end that comes %s', async (finals) => {
     const { rig } = await connect({ faults: { finals } });
     await rig.turn('w1 w2', 60);

@@ -108,6 +108,15 @@ describe('Azure Speech as a recogniser', () => {
     expect(rig.finals.map(({ text }) => text)).toEqual(['w1 w2', '']);
   });
 
+  it('gives every word once where a phrase comes before the one in front of it', async () => {
+    const { rig } = await connect({ faults: { finals: 'swapped' } });
+    await rig.turn('w1 w2', 400);
+    await rig.turn('w3', 400);
+    await rig.silence(1_000);
+    expect(rig.text.split(' ').sort()).toEqual(['w1', 'w2', 'w3']);
+    expect(rig.errors).toEqual([]);
+  });
+
   it.each([
     ['TooManyRequests', 'rate'],
     ['BadRequest', 'request'],

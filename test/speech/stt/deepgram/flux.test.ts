@@ -203,6 +203,15 @@ describe('Deepgram flux', () => {
     },
   );
 
+  it('has every word once, in their order, where the end of a turn comes behind that of the next', async () => {
+    const { rig } = await connect({ faults: { finals: 'swapped' } });
+    for (const turn of ['w1 w2', 'w3', 'w4', 'w5 w6']) {
+      await rig.says(turn);
+      await rig.silence(800);
+    }
+    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
+  });
+
   it('ignores a warning, and reports an error in the words of the service', async () => {
     const warning = '{"type":"Warning","code":"FORCE_END_TURN_NO_ACTIVE_TURN","sequence_id":9}';
     const { rig } = await connect({ faults: { send: { atMs: 60, data: warning } } });

@@ -170,6 +170,13 @@ describe('Deepgram nova', () => {
     expect(rig.errors).toEqual([]);
   });
 
+  it('has every word once, in their order, where a final comes behind the next one', async () => {
+    const { rig } = await connect({ faults: { finals: 'swapped' } });
+    for (const turn of ['w1', 'w2', 'w3', 'w4']) await rig.turn(turn);
+    await rig.silence(4_000);
+    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4', []]);
+  });
+
   it.each([
     ['twice', 'w0 w1'],
     ['late', 'w0 w1'],

@@ -59,7 +59,11 @@ async function connect(
   if (sttPresets[provider].session !== undefined) {
     // The request takes real time, of which the clock knows nothing.
     const isOver = () =>
-      server.sessions.length > 0 || rig.errors.length > 0 || next.sessions.length > 0;
+      server.sessions.length > 0 ||
+      rig.errors.length > 0 ||
+      next.sessions.length > 0 ||
+      // The clock stands still.
+      (faults?.connectDelayMs !== undefined && server.posts.length > 0);
     await vi.waitFor(() => expect(isOver()).toBe(true), { timeout: 20_000, interval: 2 });
   }
   return { rig, server, stt, next, clock };
@@ -130,6 +134,30 @@ describe.each(presets)('the preset %s', (provider) => {
     }
   });
 
+  it('gives every word once where final words come before those in front of them', async () => {
+    const { rig, server } = await connect(provider, { faults: { finals: 'swapped' } });
+    for (const turn of ['w1', 'w2', 'w3', 'w4']) {
+      await rig.turn(turn, 400);
+      // The demand for final words is behind the audio.
+      await rig.silence(100);
+    }
+    await rig.silence(4_000);
+    expect([rig.errors, server.violations]).toEqual([[], []]);
+    expect(rig.text.split(' ').sort()).toEqual(['w1', 'w2', 'w3', 'w4']);
+  });
+
+  // `sarvam` has no interim words.
+  it.skipIf(provider === 'sarvam').each([
+    ['shrink', ['w1', 'w1 w2 w3']],
+    ['revise', ['w1', 'w1 revised', 'w1 w2 w3']],
+  ] as const)('has the words that are fixed where interim words %s', async (partials, seen) => {
+    const { rig, server } = await connect(provider, { faults: { partials } });
+    await rig.turn('w1 w2 w3 w4');
+    await rig.silence(1_500);
+    expect([rig.text, rig.errors, server.violations]).toEqual(['w1 w2 w3 w4', [], []]);
+    expect(rig.partials.slice(0, seen.length)).toEqual(seen);
+  });
+
   it('reports a refused key without the key', async () => {
     const { rig } = await connect(provider, { settings: { api_key: 'wrong-key-98765' } });
     await rig.silence(100);
@@ -154,6 +182,11 @@ describe.each(presets)('the preset %s', (provider) => {
     ['closes in a word', { close: { atMs: 1_300, code: 1011 } }],
     ['says nothing at all', { stallAtMs: 0 }],
     ['closes in place of the final words', { closeOnFinalize: 1011 }],
+    ['says nothing, not even pongs', { muteAtMs: 0 }],
+    ['sends a message of 15 MB', { send: { atMs: 900, data: 'x'.repeat(15_000_000) } }],
+    ['breaks its connections', { isReset: true }],
+    ['answers the connection late', { connectDelayMs: 5_000 }],
+    ['ends its sessions', { sessionMsMax: 1_500 }],
   ])('loses and doubles no word when it %s and another service goes on', async (_, faults) => {
     const { rig, next } = await connect(provider, { faults, withFallback: true });
     await rig.turn('w1 w2 w3 w4 w5 w6 w7 w8 w9');
@@ -164,6 +197,30 @@ describe.each(presets)('the preset %s', (provider) => {
     expect(rig.errors).toEqual([]);
     expect(next.sessions.length).toBeGreaterThan(0);
   });
+
+  it('goes on after messages that it does not know, and after binary ones', async () => {
+    for (const data of ['{"type":"Novelty","message_type":"x"}', new Uint8Array(400)]) {
+      const { rig } = await connect(provider, { faults: { send: { atMs: 300, data } } });
+      await rig.turn('w1 w2 w3 w4');
+      await rig.silence(1_500);
+      expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4', []]);
+    }
+  });
+
+  it.skipIf(sttPresets[provider].ready === undefined)(
+    'waits for the message that it is ready, and reports one that does not come',
+    async () => {
+      const late = await connect(provider, { faults: { ready: 'late' } });
+      await late.rig.turn('w1 w2 w3 w4 w5 w6');
+      await late.rig.silence(2_000);
+      expect([late.rig.text, late.rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
+      expect(late.server.violations).toEqual([]);
+      const never = await connect(provider, { faults: { ready: 'never' } });
+      await never.rig.turn('w1 w2');
+      await never.rig.silence(3_000);
+      expect(never.rig.fault.kind).toBe('timeout');
+    },
+  );
 
   it('ends utterances as its service does', async () => {
     const { stt } = await connect(provider);
