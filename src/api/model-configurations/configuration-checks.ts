@@ -59,7 +59,7 @@ export class ConfigurationChecks {
 
   /** What the services say of their keys and voices. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
   async verdicts(organizationId: string, sections: ConfiguredSections): Promise<CheckedService[]> {
-    const services = JOBS.flatMap((job) =>
+    const services = [...JOBS, 'embeddings' as const].flatMap((job) =>
       servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
     );
     const verdicts = await this.#asked(organizationId, services);
@@ -143,13 +143,16 @@ export class ConfigurationChecks {
       if (primary === undefined) continue;
       stored[job] = fallbacks.length === 0 ? primary : { ...primary, fallbacks };
     }
+    if (sections.embeddings?.provider === 'dograh') {
+      problems.push(problemOf('embeddings', 0, dograhProblem('embeddings')));
+    }
     if (problems.length > 0) throw new ServicesRefused(problems);
     return sections.embeddings ? { ...stored, embeddings: sections.embeddings } : stored;
   }
 
   async #checked(job: SpeechJob, service: ConfiguredService) {
     if (service.provider === 'dograh') {
-      return { problem: `BYOK ${job} cannot use Dograh provider` };
+      return { problem: dograhProblem(job) };
     }
     const checked = storableService(job, service);
     if ('problem' in checked) return checked;
@@ -211,6 +214,10 @@ function sectionsOf(
 
 function servicesOf(section: ConfiguredSection | null | undefined): ConfiguredService[] {
   return section ? servicesIn(section) : [];
+}
+
+function dograhProblem(job: string): string {
+  return `BYOK ${job} cannot use Dograh provider`;
 }
 
 function problemOf(model: string, position: number, message: string): ServiceProblem {

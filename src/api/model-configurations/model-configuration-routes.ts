@@ -253,9 +253,10 @@ export async function noteAccepted(
   organizationId: string,
   verdicts: readonly CheckedService[],
 ): Promise<void> {
-  const services = verdicts
-    .filter(({ verdict }) => verdict === 'ok')
-    .map(({ job, service }) => ({ job, service: service.provider }));
+  const services = verdicts.flatMap(({ job, verdict, service }) =>
+    // No call uses embeddings: they have no faults.
+    verdict === 'ok' && job !== 'embeddings' ? [{ job, service: service.provider }] : [],
+  );
   await store.serviceFaults.clear(organizationId, { services, kinds: ['auth', 'forbidden'] });
 }
 

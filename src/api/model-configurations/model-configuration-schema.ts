@@ -89,7 +89,7 @@ export const serviceCheck = z
     ok: z.boolean().describe('No service refuses its key or lacks its voice.'),
     services: z.array(
       z.object({
-        model: z.enum(['llm', 'tts', 'stt']),
+        model: z.enum(['llm', 'tts', 'stt', 'embeddings']),
         position: z.int().describe('0: the primary service; then its fallbacks.'),
         provider: z.string(),
         verdict: z.enum(['ok', 'refused', 'unverified']),

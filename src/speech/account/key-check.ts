@@ -17,7 +17,8 @@ import { voiceListOf } from './voice-list-table.ts';
 import { unknownVoice } from './voice-lists.ts';
 
 export interface ServiceToCheck {
-  job: SpeechJob;
+  /** Embeddings are the services of language models, with their keys. */
+  job: SpeechJob | 'embeddings';
   service: ConfiguredService;
 }
 
@@ -90,7 +91,11 @@ async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promis
   const { provider } = service;
   if (LOCAL_SERVICES.has(provider)) return OK;
   const secrets = secretsOf(service);
-  const http = new ServiceHttp({ job, service: provider, secrets, means, isCounted: false });
+  const httpJob = job === 'embeddings' ? 'llm' : job;
+  const http = new ServiceHttp({
+    ...{ job: httpJob, service: provider, secrets, means },
+    isCounted: false,
+  });
   try {
     const [ofKey, voice] = await Promise.all([
       keyVerdict(service, http, means),
