@@ -101,9 +101,28 @@ describe('a circuit breaker', () => {
     expect(circuit.state).toBe('half-open');
   });
 
-  it('stays closed when a session reached its longest time', () => {
+  it('begins with the first pause again once it has closed', () => {
+    const { circuit, fail, clock } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    clock.advance(15_000);
+    expect(circuit.admit()).toBe(true);
+    fail('timeout');
+    clock.advance(30_000);
+    expect(circuit.admit()).toBe(true);
+    circuit.succeeded();
+    for (let i = 0; i < 3; i++) fail('network');
+    clock.advance(14_999);
+    expect(circuit.state).toBe('open');
+    clock.advance(1);
+    expect(circuit.state).toBe('half-open');
+  });
+
+  it.each([
+    ['a session reached its longest time', 'session'],
+    ['a conversation is longer than a model takes', 'context'],
+  ] as const)('stays closed when %s', (_, kind) => {
     const { circuit, fail } = breaker();
-    for (let i = 0; i < 10; i++) fail('session');
+    for (let i = 0; i < 10; i++) fail(kind);
     expect(circuit.state).toBe('closed');
   });
 
