@@ -212,6 +212,19 @@ describe('Deepgram flux', () => {
     expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
   });
 
+  it.each(['never', 'late', 'twice', 'empty'] as const)(
+    'has no word twice where a forced end comes %s, and goes on',
+    async (finals) => {
+      const { rig } = await connect({ faults: { finals } });
+      await rig.turn('w1 w2', 60);
+      await rig.silence(4_000);
+      await rig.turn('w3', 60);
+      await rig.silence(4_000);
+      // An end without words takes them back.
+      expect([rig.text, rig.errors]).toEqual([finals === 'empty' ? '' : 'w1 w2 w3', []]);
+    },
+  );
+
   it('ignores a warning, and reports an error in the words of the service', async () => {
     const warning = '{"type":"Warning","code":"FORCE_END_TURN_NO_ACTIVE_TURN","sequence_id":9}';
     const { rig } = await connect({ faults: { send: { atMs: 60, data: warning } } });
