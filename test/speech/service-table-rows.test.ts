@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { requestTtsPresetServices } from '../../src/model/speech-services/schemas/described-tts.ts';
 import { SPEECH_JOBS, type SpeechJob } from '../../src/model/speech-services/service-rows.ts';
 import { services } from '../../src/model/speech-services/services.ts';
 import { keyChecks } from '../../src/speech/account/key-check-table.ts';
@@ -239,6 +240,14 @@ describe('the lists of the text', () => {
       listed.sort(),
     );
     expect(asked).toEqual(listed.filter((name) => voiceListOf(name)?.one !== undefined).sort());
+  });
+
+  it('name every preset', () => {
+    const stt = named('(below): presets of `cartesia`', '`websocket_stt` is a description');
+    expect(stt).toEqual(Object.keys(sttPresets).sort());
+    const tts = named('(below): presets of `inworld`', '`websocket_tts` and `http_tts` are');
+    const presets = { ...ttsPresets, ...requestTtsPresetServices };
+    expect(tts).toEqual(Object.keys(presets).sort());
   });
 
   it('name whose keys no request checks', () => {
