@@ -1,9 +1,16 @@
 // A recogniser and a voice in a program of their own.
 
-import { expect, it } from 'vitest';
-import { openSpeechToText } from '../../src/speech/stt/registry.ts';
+import { expect, it, vi } from 'vitest';
+import { OPEN_SPEECH } from '../../src/model/expected-input.ts';
+import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
+import { createSttService, openSpeechToText } from '../../src/speech/stt/registry.ts';
+import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { recording } from '../demo/scenario.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
+import { serviceMeans } from '../fakes/services/service-means.ts';
+import { heardBy } from '../speech/stt/heard.ts';
+import { pushFrames, utter } from '../speech/stt/stt-contract.ts';
 import { Peer } from './peer.ts';
 
 const means = { clock: systemClock, log: quietLog().log };
@@ -19,4 +26,41 @@ it.skipIf(embedded === undefined)(
     await expect(peer.stop()).resolves.toBeUndefined();
   },
   60_000,
+);
+
+const clients: ['vosk' | 'wyoming', (port: number) => SpeechToText][] = [
+  [
+    'vosk',
+    (port) => {
+      const row = { provider: 'vosk', base_url: `ws://127.0.0.1:${port}` };
+      return createSttService(sttServices.vosk.parse(row), serviceMeans(systemClock));
+    },
+  ],
+  [
+    'wyoming',
+    (port) => {
+      const row = { provider: 'wyoming', base_url: `tcp://127.0.0.1:${port}` };
+      return createSttService(sttServices.wyoming.parse(row), serviceMeans(systemClock));
+    },
+  ],
+];
+
+it.skipIf(embedded === undefined).each(clients)(
+  'gives the last words of a caller who leaves within a sentence, by %s',
+  async (name, create) => {
+    const phrases = ['book an appointment', 'on wednesday'];
+    const peer = await Peer.start(name, { phrases, slots: [] });
+    const heard = heardBy();
+    const recognizer = create(peer.port).open(OPEN_SPEECH, heard);
+    const texts = () => heard.finals.map(({ text }) => text);
+    // The program loads its model with the first words.
+    utter(recognizer, recording('book-an-appointment'));
+    await vi.waitFor(() => expect(texts()).toEqual(phrases.slice(0, 1)), { timeout: 30_000 });
+    recognizer.speechStarted();
+    pushFrames(recognizer, recording('on-wednesday'));
+    await recognizer.finish?.();
+    expect([texts(), heard.faults]).toEqual([phrases, []]);
+    await peer.stop();
+  },
+  90_000,
 );

@@ -4,6 +4,7 @@ import type { SttPreset } from '../../src/model/speech-services/schemas/describe
 import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
 import { sttPresets } from '../../src/speech/stt/described/stt-presets.ts';
 import { createSttService } from '../../src/speech/stt/registry.ts';
+import type { Clock } from '../../src/std/clock.ts';
 import { sttProtocols } from '../fakes/described/stt-servers.ts';
 import { startAssemblyAiServer } from '../fakes/services/assemblyai-server.ts';
 import { startAzureStt } from '../fakes/services/azure-stt-server.ts';
@@ -16,7 +17,7 @@ import {
   startSttServer,
 } from '../fakes/services/stt-server.ts';
 import { startVoskServer } from '../fakes/services/vosk-server.ts';
-import { type Bench, KEY } from './soak-run.ts';
+import { KEY } from './soak-run.ts';
 import { STT_FAULTS, type SttFaultName } from './stt-faults.ts';
 import type { HeardBySoak, SttRow } from './stt-soak.ts';
 import { openAiUploads, wyomingUtterances } from './stt-utterances.ts';
@@ -30,7 +31,7 @@ type Start = (options: SttServerOptions) => Promise<SttServer>;
 /** Counts what the sessions of a fake have got, and keeps none that is over. */
 const counting =
   (start: Start, billing: 'audio' | 'session' = 'audio') =>
-  async ({ clock }: Bench, faults: () => SttFaults): Promise<HeardBySoak> => {
+  async (clock: Clock, faults: () => SttFaults): Promise<HeardBySoak> => {
     const open = new Set<SttSession>();
     let count = 0;
     let ms = 0;

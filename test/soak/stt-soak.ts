@@ -5,6 +5,7 @@ import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
 import type { ServiceMeans } from '../../src/speech/service/service-means.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
+import type { Clock } from '../../src/std/clock.ts';
 import { wordOf } from '../fakes/call/spoken-words.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import type { SttFaults } from '../fakes/services/stt-server.ts';
@@ -16,6 +17,11 @@ import { drawSttFault, type SttFaultName } from './stt-faults.ts';
 const FAULT_SHARE = 0.6;
 const CALL_TURNS_MAX = 9;
 const TURN_WORDS_MAX = 8;
+/** Of the calls: the caller leaves within a sentence. */
+const CUT_SHARE = 0.4;
+/** For the last words, and what a machine takes to pass a message on. */
+const LAST_MS_MAX = 2_000;
+const PASSES_MAX = 200;
 /** From the question for the final words to them: two replays of 15 s, and their deadlines. */
 const FINAL_MS_MAX = 40_000;
 /** What was pushed and has not gone out when a connection breaks, and the part of a packet at a close. */
@@ -43,7 +49,9 @@ export interface SttRow {
   faultShare?: number;
   /** Of a connection: what may be counted and is not billed, as its last part packet. Default: `UNSENT_S_MAX`. */
   unsentSecondsMax?: number;
-  start(bench: Bench, faults: () => SttFaults): Promise<HeardBySoak>;
+  /** False: what is said last before the end of a call may be lost. Default: true. */
+  hasLastWords?: boolean;
+  start(clock: Clock, faults: () => SttFaults): Promise<HeardBySoak>;
   create(url: string, means: ServiceMeans): SpeechToText;
 }
 
@@ -87,7 +95,7 @@ class SttLine implements SoakLine {
       if (drawn.faults.finals === 'empty') state.withholds = true;
       return drawn.faults;
     };
-    const servers = [await row.start(bench, faults), await row.start(bench, () => ({}))];
+    const servers = [await row.start(bench.clock, faults), await row.start(bench.clock, () => ({}))];
     return new SttLine(row, bench, servers, state);
   }
 
@@ -95,10 +103,12 @@ class SttLine implements SoakLine {
     const { draws, clock, ledger, means } = this.#bench;
     const services = this.#services;
     this.#state.withholds = false;
+    const faultsBefore = ledger.faultCount;
     const rig = new RecognizerRig(clock, createSttFallback({ services, clock, log: means.log }));
     await settle();
     const turns = draws.between(1, CALL_TURNS_MAX);
     for (let turn = 0; turn < turns && rig.errors.length === 0; turn++) await this.#turn(rig);
+    if (rig.errors.length === 0 && draws.chance(CUT_SHARE)) await this.#cut(rig, faultsBefore);
     rig.recognizer.close();
     await settle();
     await settle();
@@ -133,6 +143,26 @@ class SttLine implements SoakLine {
     ledger.turns += 1;
     if (this.#servers[1]?.sessions() === sessionsOfNext) ledger.turnsOfFirst += 1;
     this.#judge(text, rig, { before, unasked });
+  }
+
+  /** The caller leaves within a sentence, whose words come before the call is over. */
+  async #cut(rig: RecognizerRig, faultsBefore: number): Promise<void> {
+    const { draws, clock, ledger } = this.#bench;
+    const spoken = this.#words(draws.between(1, TURN_WORDS_MAX));
+    const before = rig.finals.length;
+    await rig.says(spoken);
+    let isOver = false;
+    void rig.recognizer.finish?.().then(() => {
+      isOver = true;
+    });
+    for (let nth = 0; nth < PASSES_MAX && !isOver; nth++) await settle();
+    for (let ms = 0; ms < LAST_MS_MAX && !isOver; ms += 100) await clock.advanceAsync(100, 100);
+    if (!isOver) ledger.broke('a call waits two seconds for its last words');
+    const finals = rig.finals.slice(before).map(({ text }) => text);
+    const heard = finals.filter((text) => text !== '').join(' ').replace(/[.,?!]/g, '');
+    const isWhole = ledger.faultCount === faultsBefore && this.#row.hasLastWords !== false;
+    if (isWhole ? heard === spoken : isWithin(heard, spoken)) return;
+    ledger.broke('the last words are kept, and none is doubled', { spoken, finals });
   }
 
   #judge(spoken: string, rig: RecognizerRig, at: { before: number; unasked: number }): void {

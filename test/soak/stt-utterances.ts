@@ -4,6 +4,7 @@
 import { readWav } from '../../src/audio/wav.ts';
 import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
 import { createSttService } from '../../src/speech/stt/registry.ts';
+import type { Clock } from '../../src/std/clock.ts';
 import { ulawOf, WordFinder } from '../fakes/call/spoken-words.ts';
 import { type HttpAsked, startHttpService } from '../fakes/services/fake-http-service.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type WyomingPeer,
 } from '../fakes/services/fake-wyoming.ts';
 import { LATE_MS, type SttFaults } from '../fakes/services/stt-server.ts';
-import { type Bench, KEY } from './soak-run.ts';
+import { KEY } from './soak-run.ts';
 import type { HeardBySoak, SttRow } from './stt-soak.ts';
 
 const FIELDS = new Set(['model', 'response_format', 'temperature', 'language', 'prompt']);
@@ -21,6 +22,7 @@ export const openAiUploads: SttRow = {
   name: 'openai',
   faultShare: 0.15,
   unsentSecondsMax: 0,
+  hasLastWords: false,
   faults: [
     ...['refused, 401', 'refused, 402', 'refused, 403', 'refused, 429', 'refused, 500'],
     ...['refused, 503', 'reset connection', 'stalled', 'closed at a final', 'no finals'],
@@ -30,7 +32,7 @@ export const openAiUploads: SttRow = {
     const row = { provider: 'openai_compatible', api_key: KEY, base_url: url, model: 'm' };
     return createSttService(sttServices.openai_compatible.parse(row), means);
   },
-  async start({ clock }, faults) {
+  async start(clock, faults) {
     const violations: string[] = [];
     let count = 0;
     let ms = 0;
@@ -75,7 +77,7 @@ function uploadBroken({ path, headers, fields, method }: HttpAsked): string | un
 
 function answerUpload(
   { response }: HttpAsked,
-  of: { samples: Int16Array; faults: SttFaults; clock: Bench['clock'] },
+  of: { samples: Int16Array; faults: SttFaults; clock: Clock },
 ): void {
   const { refuse, isReset, stallAtMs, closeOnFinalize, finals, send } = of.faults;
   const finder = new WordFinder();
@@ -105,7 +107,7 @@ export const wyomingUtterances: SttRow = {
     const row = { provider: 'wyoming', base_url: url.replace('http', 'tcp') };
     return createSttService(sttServices.wyoming.parse(row), means);
   },
-  async start({ clock }, faults): Promise<HeardBySoak> {
+  async start(clock, faults): Promise<HeardBySoak> {
     const violations: string[] = [];
     const utterances = new Map<WyomingPeer, WyomingUtterance>();
     let count = 0;
@@ -137,7 +139,7 @@ export const wyomingUtterances: SttRow = {
 
 interface UtteranceMeans {
   faults: SttFaults;
-  clock: Bench['clock'];
+  clock: Clock;
   violations: string[];
 }
 

@@ -165,7 +165,7 @@ export class VendorSocket {
 
   /** Sends `last` and waits for what the service still has to say: until `isOver` of a message is true or the service
    *  closes, 2 s at most. Messages come to the listener, faults do not. Closes and resolves then; never rejects. */
-  finish(last: string, isOver: (text: string) => boolean): Promise<void> {
+  finish(last: string | Uint8Array, isOver: (text: string) => boolean): Promise<void> {
     const socket = this.#socket;
     if (this.#state !== 'ready' || socket === undefined) {
       this.close();

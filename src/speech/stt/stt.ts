@@ -67,7 +67,8 @@ export interface Recognizer {
    *  the recogniser that it began with. Of recognisers that were opened with several lists. */
   switchTo?(list: number): void;
   /** The call is over: as `close`, and the service's last words (in `onFinal`) and what it bills come before this resolves,
-   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session. */
+   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session; their listener has no fault
+   *  any more. */
   finish?(): Promise<void>;
   close(): void;
 }

@@ -66,6 +66,7 @@ class Azure implements SessionHandler {
   readonly #status: string;
   #requestId: string | undefined;
   #hasHeader = false;
+  #hasEnded = false;
   #words: HeardWord[] = [];
 
   constructor(session: SttSession, bodies: AzureSttServer['bodies'], status: string) {
@@ -104,6 +105,7 @@ class Azure implements SessionHandler {
       this.#session.violates('audio of another form, or before its context', 1007);
     }
     const payload = data.subarray(2 + length);
+    if (this.#hasEnded) this.#session.violates('audio behind its end', 1007);
     if (payload.length === 0) this.#end();
     if (this.#hasHeader) return payload;
     this.#hasHeader = true;
@@ -132,6 +134,7 @@ class Azure implements SessionHandler {
 
   /** An audio message without audio ends the request. */
   #end(): void {
+    this.#hasEnded = true;
     if (this.#words.length > 0) this.#phrase();
     this.#send('speech.endDetected', { Offset: this.#session.audioMs * TICKS });
     this.#send('turn.end', {});

@@ -122,6 +122,7 @@ class Nova implements SessionHandler {
           ...{ type: 'Metadata', ...METADATA, channels: 1 },
           duration: this.#session.audioMs / 1_000,
         });
+        this.#idle?.cancel();
         this.#session.close(1000);
         break;
       default:
@@ -235,7 +236,7 @@ class Flux implements SessionHandler {
         else this.#send({ type: 'Warning', code: 'FORCE_END_TURN_NO_ACTIVE_TURN' });
         break;
       case 'CloseStream':
-        this.#session.close(1000);
+        this.#close();
         break;
       default:
         this.#session.violates(`unknown message ${message['type']}`, 1008);
@@ -244,6 +245,12 @@ class Flux implements SessionHandler {
 
   expired(): void {
     this.#session.close(1011, 'NET-0000');
+  }
+
+  /** The words of the open turn come in an Update; nothing ends the turn. The close has no code. */
+  #close(): void {
+    if (this.#isOpen) this.#session.send(this.#turnInfo('Update', this.#words));
+    this.#session.close(1005);
   }
 
   #connected(): void {
@@ -261,7 +268,7 @@ class Flux implements SessionHandler {
   }
 
   #end(trigger: string): void {
-    const message = this.#turnInfo('EndOfTurn', { trigger });
+    const message = { ...this.#turnInfo('EndOfTurn', this.#words), trigger };
     const empty = { ...message, transcript: '', words: [] };
     this.#words = [];
     this.#isOpen = false;
@@ -293,11 +300,11 @@ class Flux implements SessionHandler {
 
   #info(event: string): void {
     this.#updatedMs = this.#session.audioMs;
-    this.#session.send(this.#turnInfo(event, {}));
+    const words = event === 'Update' ? this.#session.interim(this.#words) : this.#words;
+    this.#session.send(this.#turnInfo(event, words));
   }
 
-  #turnInfo(event: string, more: Record<string, unknown>): Record<string, unknown> {
-    const words = event === 'Update' ? this.#session.interim(this.#words) : this.#words;
+  #turnInfo(event: string, words: readonly HeardWord[]): Record<string, unknown> {
     return {
       type: 'TurnInfo',
       request_id: 'r-2',
@@ -314,7 +321,6 @@ class Flux implements SessionHandler {
         end: endMs / 1_000,
       })),
       end_of_turn_confidence: event === 'EndOfTurn' ? 0.83 : 0.12,
-      ...more,
     };
   }
 

@@ -100,6 +100,9 @@ export async function startFakeVosk(options: FakeVoskOptions = {}): Promise<Fake
         final();
       } else if (text === '{"eof" : 1}') {
         fake.eofs += 1;
+        // What no audio was said of is no utterance of the script.
+        if (bytes > 0) final();
+        else send({ text: '' });
         socket.close(1000);
       } else {
         audio(text.length);

@@ -174,10 +174,11 @@ export class SttSession {
     }
   }
 
-  /** 1006: without a close message. */
+  /** 1006: without a close message; 1005: with one that has no code. */
   close(code: number, reason = ''): void {
     this.isOpen = false;
     if (code === 1006) this.#connection.socket.terminate();
+    else if (code === 1005) this.#connection.socket.close();
     else this.#connection.socket.close(code, reason);
   }
 

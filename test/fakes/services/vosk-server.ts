@@ -47,8 +47,10 @@ class Vosk implements SessionHandler {
 
   /** The server compares the text of commands. */
   text(text: string): boolean {
-    if (text === '{"eof" : 1}') this.#session.close(1000);
-    else if (text === '{"reset" : 1}') this.#reset();
+    if (text === '{"eof" : 1}') {
+      this.#final();
+      this.#session.close(1000);
+    } else if (text === '{"reset" : 1}') this.#reset();
     else return false;
     return true;
   }
@@ -73,6 +75,10 @@ class Vosk implements SessionHandler {
       this.#session.close(closeOnFinalize);
       return;
     }
+    this.#final();
+  }
+
+  #final(): void {
     const result = this.#words.map(({ word, startMs, endMs }) => {
       return { word, start: startMs / 1_000, end: endMs / 1_000, conf: 0.9 };
     });

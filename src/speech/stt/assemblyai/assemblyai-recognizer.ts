@@ -121,10 +121,14 @@ export class AssemblyAiRecognizer implements Recognizer {
   }
 
   async finish(): Promise<void> {
+    if (this.#socket.hasEnded) return;
+    this.#turns.finishing();
+    this.#socket.flush();
     await this.#socket.finish({
       last: () => TERMINATE,
       isOver: ({ type }) => type === 'Termination',
     });
+    this.#turns.finished();
     this.close();
   }
 

@@ -130,6 +130,8 @@ function wireOf({ clock }: ServiceMeans, context: object): Wire {
       hasHeader = true;
       return audioFrame(head('audio'), Buffer.concat([...first, packet]));
     },
+    // Audio without audio. The phrase that is open and `turn.end` follow.
+    end: () => audioFrame(head('audio'), new Uint8Array()),
   };
 }
 

@@ -20,6 +20,7 @@ const TURN_INFO_MS_MAX = 2_500;
 const IN_FLIGHT_MS_MAX = 400;
 /** Without audio in a turn, its end never comes: silence is sent instead. */
 const GAP_MS = 500;
+const CLOSE_STREAM = '{"type":"CloseStream"}';
 
 const word = z.object({ word: z.string(), start: z.number().nullish(), end: z.number().nullish() });
 const turnInfo = z.object({
@@ -123,9 +124,21 @@ export class FluxRecognizer implements Recognizer {
     this.#configuration.want({ language_hints: hintsOf(language) });
   }
 
+  /** The service decodes the audio that it has, sends the words in an Update of the open turn, which it does not end, and
+   *  closes the connection. */
+  async finish(): Promise<void> {
+    if (this.#socket.hasEnded) return;
+    this.#turns.finishing();
+    this.#awaitNothing();
+    this.#socket.flush();
+    await this.#socket.finish({ last: () => CLOSE_STREAM, isOver: () => false });
+    this.#turns.finished();
+    this.close();
+  }
+
   close(): void {
     this.#stop();
-    this.#socket.close({ type: 'CloseStream' });
+    this.#socket.close(CLOSE_STREAM);
   }
 
   #message(message: Record<string, unknown>): void {
@@ -181,6 +194,10 @@ export class FluxRecognizer implements Recognizer {
 
   #stop(): void {
     this.#turns.close();
+    this.#awaitNothing();
+  }
+
+  #awaitNothing(): void {
     this.#configuration.close();
     this.#gap?.cancel();
     this.#gap = undefined;

@@ -40,6 +40,8 @@ export interface Wire {
   opening(): string[];
   read(text: string): Record<string, unknown> | undefined;
   audio(packet: Uint8Array): Uint8Array;
+  /** The last message of a session, behind its audio. */
+  end(): Uint8Array;
 }
 
 export interface DescribedOptions {
@@ -162,15 +164,11 @@ export class DescribedRecognizer implements Recognizer {
   /** A service without a last message is asked for its final words instead. Without audio it has none. */
   async finish(): Promise<void> {
     if (this.#socket.hasEnded) return;
-    const { close, finalize } = this.#options.description;
-    const last = close ?? finalize?.message;
+    const last = this.#last;
     this.#asking?.cancel();
     this.#socket.flush();
     if (last !== undefined && this.#socket.sentPackets > 0) {
-      await this.#socket.finish({
-        last: () => this.#text(last),
-        isOver: (message) => this.#isLast(message),
-      });
+      await this.#socket.finish({ last, isOver: (message) => this.#isLast(message) });
     }
     if (this.#partial.text !== '') this.#pieces.push(this.#partial);
     this.#partial = NO_WORDS;
@@ -182,6 +180,14 @@ export class DescribedRecognizer implements Recognizer {
     this.#stop();
     const { close } = this.#options.description;
     this.#socket.close(close === undefined ? undefined : this.#text(close));
+  }
+
+  /** What ends a session. */
+  get #last(): (() => string | Uint8Array) | undefined {
+    const { description, wire } = this.#options;
+    if (wire !== undefined) return () => wire.end();
+    const template = description.close ?? description.finalize?.message;
+    return template === undefined ? undefined : () => this.#text(template);
   }
 
   /** Texts are pieces with their own spaces, also within words. */

@@ -44,8 +44,8 @@ export interface RecognizerSocketOptions
 /** How a session ends in which the service has the last word. */
 export interface SessionEnd {
   /** Asked for behind all audio. */
-  last(): string;
-  /** Whether the service has sent everything. */
+  last(): string | Uint8Array;
+  /** Whether the service has sent everything; false where it closes the connection then. */
   isOver(message: Record<string, unknown>): boolean;
 }
 

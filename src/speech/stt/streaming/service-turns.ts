@@ -101,9 +101,19 @@ export class ServiceTurns {
     while (this.#owed.answer()) this.#options.listener.onFinal(NO_WORDS);
   }
 
-  close(): void {
+  /** The session is about to end: nothing is forced or overdue any more. */
+  finishing(): void {
     this.#owed.close();
     this.#cancelForce();
+  }
+
+  /** The session has ended, which ends no turn: the words of the open one are the last. */
+  finished(): void {
+    if (this.#open !== undefined) this.#end(this.#open.index, this.#open.words);
+  }
+
+  close(): void {
+    this.finishing();
     this.#open = undefined;
   }
 

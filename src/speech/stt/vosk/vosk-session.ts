@@ -110,6 +110,13 @@ export class VoskSession {
     this.#resets.push(this.#sent);
   }
 
+  /** The answers that are due and the words of the open utterance come before this resolves, within 2 s. Never rejects.
+   *  Faults are not reported any more. */
+  finish(): Promise<void> {
+    this.#sent += 1;
+    return this.#socket.finish(VOSK.eof, () => this.#replied >= this.#sent);
+  }
+
   close(): void {
     this.#socket.close(VOSK.eof);
   }

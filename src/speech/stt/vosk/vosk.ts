@@ -52,7 +52,10 @@ class VoskRecognizer implements Recognizer {
   /** One for each answer that is due, oldest first. */
   readonly #due: { sinceMs: number; deadline: Timer }[] = [];
   #phrases: readonly string[] | undefined;
+  /** It takes nothing more. */
   #isOver = false;
+  /** It reports nothing more. */
+  #isClosed = false;
   #pushed = 0;
   #hasBegun = false;
   #sentSamples = 0;
@@ -103,8 +106,19 @@ class VoskRecognizer implements Recognizer {
     if (!this.#audio.open) this.#followPhrases();
   }
 
-  close(): void {
+  async finish(): Promise<void> {
     if (this.#isOver) return;
+    this.#audio.stop();
+    this.#isOver = true;
+    const asked = this.#sessions.filter(
+      (session) => session.owed > 0 || (this.#hasBegun && session === this.#current),
+    );
+    await Promise.all(asked.map((session) => session.finish()));
+    this.close();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
     this.#end();
     this.#reportUsage();
     for (const session of this.#sessions.splice(0)) session.close();
@@ -163,7 +177,7 @@ class VoskRecognizer implements Recognizer {
   }
 
   #words(session: VoskSession, words: RecognizedWords, isAnswer: boolean): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     if (isAnswer) {
       const due = this.#due.shift();
       due?.deadline.cancel();
@@ -184,6 +198,7 @@ class VoskRecognizer implements Recognizer {
 
   #end(): void {
     this.#isOver = true;
+    this.#isClosed = true;
     for (const { deadline } of this.#due) deadline.cancel();
   }
 

@@ -5,6 +5,7 @@ import { RATE_HZ } from '../../../audio/pcm.ts';
 import { serviceSeconds } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { WyomingSttSettings } from '../../../model/speech-services/schemas/generic-stt.ts';
+import type { Timer } from '../../../std/clock.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { httpAddress } from '../../service/wyoming-connection.ts';
@@ -17,6 +18,8 @@ import { WyomingUtterance } from './wyoming-utterance.ts';
 const FINAL_MS_P99 = 1_500;
 /** Utterances whose words are due: the turns of a caller do not overlap. */
 const UTTERANCES_MAX = 4;
+/** For the last words, once the call is over. */
+const LAST_MS_MAX = 2_000;
 
 export function createWyomingStt(settings: WyomingSttSettings, means: ServiceMeans): SpeechToText {
   const { base_url: url, model, streaming } = settings;
@@ -44,7 +47,14 @@ class WyomingRecognizer implements Recognizer {
   readonly #utterances: WyomingUtterance[] = [];
   #language: string | undefined;
   #sentSamples = 0;
+  /** It takes nothing more. */
   #isOver = false;
+  /** It reports nothing more. */
+  #isClosed = false;
+  /** What the end of the call cut: nobody has asked for its words. */
+  #cut: WyomingUtterance | undefined;
+  #deadline: Timer | undefined;
+  #onClosed: (() => void) | undefined;
 
   constructor(settings: WyomingSttSettings, means: ServiceMeans, listener: RecognizerListener) {
     this.#settings = settings;
@@ -69,11 +79,11 @@ class WyomingRecognizer implements Recognizer {
 
   finalize(): void {
     if (this.#isOver) return;
-    const isOpen = this.#audio.open;
-    this.#audio.stop();
-    if (!isOpen) this.#begin(false);
-    this.#utterances.at(-1)?.finish();
-    this.#reportUsage();
+    if (this.#audio.open) this.#endUtterance();
+    else {
+      this.#begin(false);
+      this.#utterances.at(-1)?.finish();
+    }
   }
 
   expect(): void {
@@ -84,11 +94,34 @@ class WyomingRecognizer implements Recognizer {
     this.#language = language;
   }
 
-  close(): void {
-    if (this.#isOver) return;
+  finish(): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    if (this.#audio.open) {
+      this.#cut = this.#utterances.at(-1);
+      this.#endUtterance();
+    }
     this.#isOver = true;
+    return new Promise((resolve) => {
+      this.#onClosed = resolve;
+      this.#deadline = this.#means.clock.after(LAST_MS_MAX, () => this.close());
+      if (this.#utterances.length === 0) this.close();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isOver = true;
+    this.#isClosed = true;
+    this.#deadline?.cancel();
     this.#reportUsage();
     for (const utterance of this.#utterances.splice(0)) utterance.close();
+    this.#onClosed?.();
+  }
+
+  #endUtterance(): void {
+    this.#audio.stop();
+    this.#utterances.at(-1)?.finish();
+    this.#reportUsage();
   }
 
   #begin(hasSpeech: boolean): void {
@@ -121,16 +154,21 @@ class WyomingRecognizer implements Recognizer {
     for (let [oldest] = this.#utterances; oldest?.isAnswered; [oldest] = this.#utterances) {
       this.#utterances.shift();
       this.#observe('ok', oldest.waitedMs);
-      this.#listener.onFinal({ ...NO_WORDS, text: oldest.text });
-      if (this.#isOver) return;
+      const isAsked = oldest !== this.#cut;
+      if (isAsked || oldest.text !== '') {
+        this.#listener.onFinal({ ...NO_WORDS, text: oldest.text });
+      }
+      if (this.#isClosed) return;
     }
+    if (this.#isOver && this.#utterances.length === 0) this.close();
   }
 
   #fail(fault: ServiceFault): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     this.#observe(fault.code, this.#utterances[0]?.waitedMs ?? 0);
+    const isFinishing = this.#isOver;
     this.close();
-    this.#listener.onError(fault);
+    if (!isFinishing) this.#listener.onError(fault);
   }
 
   #observe(result: string, ms: number): void {

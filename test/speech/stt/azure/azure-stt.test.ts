@@ -91,6 +91,16 @@ describe('Azure Speech as a recogniser', () => {
     expect(rig.text).toBe(turns.join(' '));
   });
 
+  it('ends its audio with the call, for which the service ends the phrase', async () => {
+    const { rig, server } = await connect();
+    await rig.says('w1 w2');
+    await rig.recognizer.finish?.();
+    expect([rig.finals.length, rig.errors, server.violations]).toEqual([1, [], []]);
+    expect(rig.finals[0]).toMatchObject({ text: 'w1 w2', confidence: 0.9 });
+    expect(rig.finals[0]?.words?.map(({ word }) => word)).toEqual(['w1', 'w2']);
+    expect(server.sessions[0]?.packetsMs.at(-1)).toBe(0);
+  });
+
   it('sends what the vendor’s own SDK sends', async () => {
     const { server } = await connect({ settings: { language: 'de-DE', keyterms: ['Penne'] } });
     const [session] = server.sessions as [SttSession];
