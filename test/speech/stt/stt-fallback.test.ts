@@ -188,29 +188,6 @@ describe('recognisers with a fallback', () => {
     expect(at.a.service.sessions).toHaveLength(2);
   });
 
-  it('look into short voice without words twice in a call, with the service that it has', () => {
-    const at = call({}, {});
-    const click = Array.from({ length: 15 }, () => new Int16Array(160).fill(9));
-    const noise = () => {
-      at.rig.recognizer.speechStarted();
-      at.hear(click);
-      at.rig.recognizer.speechStopped?.();
-      at.silence(300);
-      at.rig.recognizer.finalize();
-      at.silence(4_000);
-    };
-    for (let turn = 0; turn < 4; turn++) {
-      noise();
-      at.turn('w1');
-      at.silence(2_000);
-    }
-    expect(at.rig.text).toBe('w1 w1 w1 w1');
-    expect(at.rig.finals).toHaveLength(8);
-    expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([3, 0]);
-    for (let fault = 0; fault < 2; fault++) at.a.circuit.failed(failed('overload'));
-    expect(at.a.circuit.state).toBe('closed');
-  });
-
   it('expect nothing during speech from a service without interim words', () => {
     const faults = () => ({ silentAtMs: 0 });
     const at = call({ capabilities: { interimWords: false }, faults }, {});

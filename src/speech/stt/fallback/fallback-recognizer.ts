@@ -130,8 +130,7 @@ export class FallbackRecognizer implements Recognizer {
   async finish(): Promise<void> {
     this.#watchdog.reset();
     this.#rotation.cancel();
-    // No other list takes over.
-    this.#line.want(-1);
+    this.#line.stay();
     await this.#session?.finish();
     this.#endSession();
     const held = joinWords(this.#held.splice(0));
@@ -228,14 +227,14 @@ export class FallbackRecognizer implements Recognizer {
   #switch(): void {
     const change = this.#line.change();
     if (change === undefined) return;
-    const { before, after } = change;
+    const { before, after, isReturn } = change;
     this.#retry.reset();
     if (before?.service === after.service) return;
     if (this.#session !== undefined && isFamily(before, after)) {
       this.#session.recognizer.setLanguage?.(after.language);
       return;
     }
-    this.#language = undefined;
+    if (!isReturn) this.#language = undefined;
     this.#renew();
     const { capabilities } = after.service;
     if (before?.service.capabilities !== capabilities) {
@@ -259,6 +258,7 @@ export class FallbackRecognizer implements Recognizer {
 
   #understood(): void {
     this.#watchdog.words();
+    this.#line.keep();
     if (this.#session !== undefined) this.#alive(this.#session);
   }
 
@@ -317,22 +317,29 @@ export class FallbackRecognizer implements Recognizer {
     // It answers phrases that it knows, and nothing else.
     if (this.#line.current?.service.capabilities.closedOnly === true) return false;
     const doubt = this.#watchdog.doubt();
-    return doubt !== undefined && this.#silent('no sign of life', doubt === 'word');
+    if (doubt === 'speech') return this.#silent('no sign of life');
+    if (doubt === undefined) return false;
+    // A cough has no words at any service: the call returns then.
+    const other = doubt === 'word-again' ? this.#line.nextOfOpenSpeech() : undefined;
+    this.#lookInto('no sign of life', other ?? this.#line.index, true);
+    return true;
   }
 
   /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
    *  that is silent too, the audio has no words. Returns false if no session or service is left. */
-  #silent(detail: string, isShort = false): boolean {
-    const isOther = !isShort && this.#watchdog.silences > 1;
-    const next = isOther ? this.#line.next() : this.#line.index;
-    const entry = this.#line.at(next);
-    if (next === undefined || entry === undefined) return false;
-    if (next !== this.#line.index && entry.service.capabilities.closedOnly === true) return false;
+  #silent(detail: string): boolean {
+    const { index } = this.#line;
+    const next = this.#watchdog.silences > 1 ? this.#line.nextOfOpenSpeech() : index;
+    if (next === undefined) return false;
+    this.#lookInto(detail, next, false);
+    return true;
+  }
+
+  #lookInto(detail: string, next: number, isLent: boolean): void {
     const fault = this.#timeout(detail);
     this.#watchdog.suspect(fault, this.#line.current?.circuit);
     this.#endSession();
-    this.#use(next, fault);
-    return true;
+    this.#use(next, fault, isLent);
   }
 
   #overdue(session: RecognizerSession): void {
@@ -361,14 +368,12 @@ export class FallbackRecognizer implements Recognizer {
     const livedMs = this.#options.clock.monotonicMs() - (this.#session?.openedAt ?? 0);
     this.#line.current?.circuit.failed(fault);
     this.#endSession();
-    const next = this.#line.next();
-    const isLastResort =
-      next === undefined || this.#line.at(next)?.service.capabilities.closedOnly === true;
+    const isLastResort = this.#line.nextOfOpenSpeech() === undefined;
     const retries = this.#retry.take(fault, { livedMs, isLastResort });
-    this.#use(retries ? this.#line.index : next, fault);
+    this.#use(retries ? this.#line.index : this.#line.next(), fault);
   }
 
-  #use(index: number | undefined, fault: GatewayError): void {
+  #use(index: number | undefined, fault: GatewayError, isLent = false): void {
     const { listener, log, onPermanentFault } = this.#options;
     const { service, kind } = fault.facts;
     const entry = this.#line.at(index);
@@ -381,7 +386,7 @@ export class FallbackRecognizer implements Recognizer {
     if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
     const isOther = index !== this.#line.index;
     if (isOther) this.#retry.reset();
-    this.#line.use(index);
+    this.#line.use(index, isLent);
     this.#open();
     if (isOther) listener.onReplaced?.(entry.service.capabilities);
     // The answers that are due wait for the replay.

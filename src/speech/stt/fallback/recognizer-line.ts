@@ -18,10 +18,18 @@ export interface SttFallbackService {
   language?: string | undefined;
 }
 
+interface Change {
+  before: SttFallbackService | undefined;
+  after: SttFallbackService;
+  isReturn: boolean;
+}
+
 export class RecognizerLine {
   readonly #lists: readonly (readonly SttFallbackService[])[];
   #services: readonly SttFallbackService[];
   #index: number;
+  /** Of the service that had the call before one that is asked about a single turn. */
+  #returnTo: number | undefined;
   #wanted: readonly SttFallbackService[] | undefined;
   readonly #onPassed: (fault: ServiceFault) => void;
 
@@ -50,17 +58,38 @@ export class RecognizerLine {
     return index === undefined ? undefined : this.#services[index];
   }
 
-  use(index: number): void {
+  /** `isLent`: for one turn; unless `keep` follows, `change` returns to the service in use now. */
+  use(index: number, isLent = false): void {
+    if (isLent && index !== this.#index) this.#returnTo ??= this.#index;
+    if (index === this.#returnTo) this.#returnTo = undefined;
     this.#index = index;
   }
 
-  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call. */
+  /** The service in use has had words: it stays. */
+  keep(): void {
+    this.#returnTo = undefined;
+  }
+
+  /** The service in use is the last one: nothing changes any more. */
+  stay(): void {
+    this.#wanted = undefined;
+    this.#returnTo = undefined;
+  }
+
+  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call.
+   *  Behind the last one comes that to which the call would return. */
   next(): number | undefined {
     const at = this.#services.findIndex(
       ({ circuit, sessions }, index) =>
         index > this.#index && circuit.state === 'closed' && sessions?.isFull !== true,
     );
-    return at === -1 ? undefined : at;
+    return at === -1 ? this.#returnTo : at;
+  }
+
+  /** As `next`; undefined for one that knows closed answers only. */
+  nextOfOpenSpeech(): number | undefined {
+    const next = this.next();
+    return this.at(next)?.service.capabilities.closedOnly === true ? undefined : next;
   }
 
   /** The list for `change`; an unknown one is that in use. */
@@ -77,24 +106,37 @@ export class RecognizerLine {
     if (next.sessions?.admitAhead() !== false) next.service.prepare?.();
   }
 
-  /** Uses the wanted list. Returns the service before and the one after it; undefined if nothing is wanted, or nothing
-   *  in it can be used. */
-  change(): { before: SttFallbackService | undefined; after: SttFallbackService } | undefined {
+  /** Uses the wanted list, or returns from a service that was lent. Returns the service before and the one after it;
+   *  undefined if nothing is wanted, or nothing in it can be used. */
+  change(): Change | undefined {
     const wanted = this.#wanted;
+    if (wanted === undefined) return this.#return();
+    this.#returnTo = undefined;
     this.#wanted = undefined;
     const before = this.current;
-    const index = wanted?.findIndex((each) => this.#hasRoom(each) && each.circuit.admit()) ?? -1;
-    const after = wanted?.[index];
-    for (const each of wanted?.slice(0, index === -1 ? wanted.length : index) ?? []) {
+    const index = wanted.findIndex((each) => this.#hasRoom(each) && each.circuit.admit());
+    const after = wanted[index];
+    for (const each of wanted.slice(0, index === -1 ? wanted.length : index)) {
       const { service, sessions } = each;
       if (sessions === undefined || this.#hasRoom(each)) continue;
       this.#onPassed(limitFault('stt', service.name, sessions));
     }
-    if (wanted !== undefined && after === undefined) this.#onPassed(unusable(wanted, before));
-    if (wanted === undefined || after === undefined) return undefined;
+    if (after === undefined) this.#onPassed(unusable(wanted, before));
+    if (after === undefined) return undefined;
     this.#services = wanted;
     this.#index = index;
-    return { before, after };
+    return { before, after, isReturn: false };
+  }
+
+  #return(): Change | undefined {
+    const index = this.#returnTo;
+    const before = this.current;
+    const after = this.at(index);
+    this.#returnTo = undefined;
+    if (index === undefined || after === undefined) return undefined;
+    if (!isClosed(after) || !this.#hasRoom(after)) return undefined;
+    this.#index = index;
+    return { before, after, isReturn: true };
   }
 
   /** The session in use is closed first: it leaves its place to another one of its key. */

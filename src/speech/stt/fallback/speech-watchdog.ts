@@ -12,7 +12,8 @@ const SPEECH_MS_MIN = 1_200;
 const WORD_MS_MIN = 200;
 /** Messages that come sooner after the begin of speech are about the audio before it. */
 const LATENCY_MS = 500;
-/** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. */
+/** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. Two, so that a
+ *  word is found where two sessions of a service have stopped. */
 const SHORT_DOUBTS_MAX = 2;
 /** Silences without words between them that are looked into; after that, it is the line that has no words. */
 const SILENCES_MAX = 2;
@@ -26,6 +27,8 @@ export class SpeechWatchdog {
   readonly #onSilent: (detail: string) => void;
   #timer: Timer | undefined;
   #shortDoubts = 0;
+  /** Where the short speech begins that was looked into last. */
+  #doubtedMs: number | undefined;
   #isSpeaking = false;
   #hasEvent = false;
   /** The service has sent a message that it made from audio of this speech. */
@@ -107,14 +110,17 @@ export class SpeechWatchdog {
     this.#spokeMs = 0;
   }
 
-  /** Asked when a turn had no words: whether the service may have stopped. Counts as found silence if so; short speech is
-   *  worth another session of the same service, and does not count. */
-  doubt(): 'speech' | 'word' | undefined {
+  /** Asked when a turn had no words: whether the service may have stopped. `speech` counts as found silence. Short speech
+   *  does not count; it is worth another session of the same service first (`word`), and then another service, because two
+   *  sessions of one may stop one after the other (`word-again`). */
+  doubt(): 'speech' | 'word' | 'word-again' | undefined {
     if (this.#isAlive || this.#spokeMs < WORD_MS_MIN) return undefined;
     if (this.#spokeMs < SPEECH_MS_MIN) {
       if (this.#shortDoubts >= SHORT_DOUBTS_MAX) return undefined;
       this.#shortDoubts += 1;
-      return 'word';
+      const isAgain = this.#doubtedMs === this.#fromMs;
+      this.#doubtedMs = this.#fromMs;
+      return isAgain ? 'word-again' : 'word';
     }
     if (this.silences >= SILENCES_MAX) return undefined;
     this.silences += 1;
