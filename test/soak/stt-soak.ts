@@ -95,7 +95,10 @@ class SttLine implements SoakLine {
       if (drawn.faults.finals === 'empty') state.withholds = true;
       return drawn.faults;
     };
-    const servers = [await row.start(bench.clock, faults), await row.start(bench.clock, () => ({}))];
+    const servers = [
+      await row.start(bench.clock, faults),
+      await row.start(bench.clock, () => ({})),
+    ];
     return new SttLine(row, bench, servers, state);
   }
 
@@ -159,7 +162,10 @@ class SttLine implements SoakLine {
     for (let ms = 0; ms < LAST_MS_MAX && !isOver; ms += 100) await clock.advanceAsync(100, 100);
     if (!isOver) ledger.broke('a call waits two seconds for its last words');
     const finals = rig.finals.slice(before).map(({ text }) => text);
-    const heard = finals.filter((text) => text !== '').join(' ').replace(/[.,?!]/g, '');
+    const heard = finals
+      .filter((text) => text !== '')
+      .join(' ')
+      .replace(/[.,?!]/g, '');
     const isWhole = ledger.faultCount === faultsBefore && this.#row.hasLastWords !== false;
     if (isWhole ? heard === spoken : isWithin(heard, spoken)) return;
     ledger.broke('the last words are kept, and none is doubled', { spoken, finals });

@@ -51,7 +51,10 @@ describe('a word of less than 1.2 s', () => {
   });
 
   it('is looked for in a third session where only the embedded recogniser comes next', () => {
-    const at = call(deaf((nth) => nth < 2), { capabilities: { closedOnly: true } });
+    const at = call(
+      deaf((nth) => nth < 2),
+      { capabilities: { closedOnly: true } },
+    );
     at.turn('w1');
     at.silence(4_000);
     expect([at.rig.text, at.rig.errors]).toEqual(['w1', []]);
@@ -59,7 +62,10 @@ describe('a word of less than 1.2 s', () => {
   });
 
   it('is understood behind a next service that fails as it is asked', () => {
-    const at = call(deaf((nth) => nth < 2), { faults: () => ({ failAtMs: 0, kind: 'auth' }) });
+    const at = call(
+      deaf((nth) => nth < 2),
+      { faults: () => ({ failAtMs: 0, kind: 'auth' }) },
+    );
     at.turn('w1');
     at.silence(4_000);
     expect([at.rig.text, at.rig.errors]).toEqual(['w1', []]);

@@ -124,6 +124,7 @@ export class AssemblyAiRecognizer implements Recognizer {
     if (this.#socket.hasEnded) return;
     this.#turns.finishing();
     this.#socket.flush();
+    if (this.#socket.sentPackets > 0) this.#socket.send({ type: 'ForceEndpoint' });
     await this.#socket.finish({
       last: () => TERMINATE,
       isOver: ({ type }) => type === 'Termination',

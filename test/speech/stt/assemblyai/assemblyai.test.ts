@@ -66,6 +66,17 @@ describe('AssemblyAI', () => {
     await vi.waitFor(() => expect(rig.clock.timers).toBe(0));
   });
 
+  // The end of the session ended no turn: its last interim words counted, which the service had not fixed.
+  it('forces the end of a turn that is open at the end of the call', async () => {
+    const { rig, server } = await connect({ faults: { partials: 'revise' } });
+    await rig.says('w1 w2');
+    await rig.recognizer.finish?.();
+    expect(rig.partials.at(-1)).toBe('w1 revised');
+    expect([rig.text, rig.errors, server.violations]).toEqual(['w1 w2', [], []]);
+    const sent = server.sessions[0]?.received.map(({ type }) => type);
+    expect(sent).toEqual(['ForceEndpoint', 'Terminate']);
+  });
+
   it('connects with the parameters of a telephone line', async () => {
     const { server } = await connect({
       settings: { model: 'u3-rt-pro', keyterms: ['Ada', 'Bo'], min_turn_silence: 300 },

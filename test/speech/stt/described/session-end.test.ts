@@ -10,8 +10,16 @@ import type { Clock } from '../../../../src/std/clock.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
-import { type SttFaults, type SttServer, startSttServer } from '../../../fakes/services/stt-server.ts';
-import { callAt, type EndingServer, sessionEndContract } from '../streaming/session-end-contract.ts';
+import {
+  type SttFaults,
+  type SttServer,
+  startSttServer,
+} from '../../../fakes/services/stt-server.ts';
+import {
+  callAt,
+  type EndingServer,
+  sessionEndContract,
+} from '../streaming/session-end-contract.ts';
 
 const KEY = 'key-0123456789';
 const opened: { close(): unknown }[] = [];
