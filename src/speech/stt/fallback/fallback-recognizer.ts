@@ -330,9 +330,8 @@ export class FallbackRecognizer implements Recognizer {
   #silent(detail: string): boolean {
     const { index } = this.#line;
     const next = this.#watchdog.silences > 1 ? this.#line.nextOfOpenSpeech() : index;
-    if (next === undefined) return false;
-    this.#lookInto(detail, next, false);
-    return true;
+    if (next !== undefined) this.#lookInto(detail, next, false);
+    return next !== undefined;
   }
 
   #lookInto(detail: string, next: number, isLent: boolean): void {
