@@ -115,6 +115,12 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
+/** The longest call of an agent with these settings, in seconds; a value out of range counts as not set. */
+export function callSecondsIn({ max_call_duration: stored }: Record<string, unknown>): number {
+  const { max_call_duration: setting } = workflowConfigurations.shape;
+  return setting.safeParse(stored ?? undefined).data ?? setting.parse(undefined);
+}
+
 /** Keys of `workflow_configurations` with speech services of the workflow's own: a whole model configuration, and the
  *  older form, which changes fields of the organization's. */
 export const SERVICE_OVERRIDES = ['model_configuration_v2_override', 'model_overrides'] as const;

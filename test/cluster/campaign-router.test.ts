@@ -72,7 +72,7 @@ beforeEach(async () => {
     leaseMs: 30_000,
   });
   claim = claims[0] as ClaimedAttempt;
-  const begun = await store().contacts.begin(claim, router().runOf(line, claim, 'csv_0'), 10);
+  const begun = await store().contacts.begin(claim, router().runOf(line, claim, 'csv_0'));
   run = begun as Run;
 });
 

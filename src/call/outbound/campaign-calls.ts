@@ -87,7 +87,7 @@ export class CampaignCalls extends CampaignPlans {
     const { clock } = this.#deps.plans;
     if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
     const route = { configuration, provider, from: callerOf(line, claim) };
-    return this.#place({ run, route, to: claim.phoneNumber });
+    return this.#place({ run, route, to: claim.phoneNumber, version: line.version });
   }
 
   /** The run is this process's from then on. A doubt is stored here: the process that asked may be dead by then,

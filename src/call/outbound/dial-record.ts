@@ -2,6 +2,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { Store } from '../../store/store.ts';
 import type { DialResult } from '../../telephony/provider/provider.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
@@ -13,8 +14,8 @@ export interface DialRequestOfRun {
   route: OutboundRoute;
   /** The number as the client gave it. */
   to: string;
-  /** How long its agent may talk; undefined: it is read. */
-  callS?: number;
+  /** Its agent; undefined: what the dial needs of it is read. */
+  version?: WorkflowVersion;
   /** The run was created just now: nothing is in its log. */
   isNew?: boolean;
 }

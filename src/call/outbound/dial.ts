@@ -5,7 +5,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { RUN_CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
-import type { WorkflowVersion } from '../../model/workflow.ts';
+import { callSecondsIn, type WorkflowVersion } from '../../model/workflow.ts';
 import { prepareSpeech } from '../../speech/speech-plan.ts';
 import { SharedReads } from '../../std/batches.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -27,6 +27,17 @@ const UNCLEAR: ReadonlySet<string> = new Set([
   'PROVIDER_FAILED',
 ]);
 
+/** Versions whose facts are kept: of campaigns that dial at the same time. Few have services of their own. */
+const PUBLISHED_MAX = 100;
+
+/** What a dial needs of the agent. */
+interface DialledAgent {
+  /** How long it may talk. */
+  callS: number;
+  /** Undefined: it has no services of its own. */
+  version: WorkflowVersion | undefined;
+}
+
 export interface ProviderDialDeps {
   record: DialRecord;
   store: Pick<Store, 'workflows'>;
@@ -39,29 +50,46 @@ export interface ProviderDialDeps {
 export class ProviderDial {
   readonly record: DialRecord;
   readonly #deps: ProviderDialDeps;
-  readonly #callSeconds = new SharedReads<number>();
-  /** That have services of their own. */
-  readonly #versions = new SharedReads<WorkflowVersion | undefined>();
+  /** By version, the one that was not used for longest first. */
+  readonly #published = new Map<string, DialledAgent>();
+  readonly #reads = new SharedReads<DialledAgent>();
 
   constructor(deps: ProviderDialDeps) {
     this.record = deps.record;
     this.#deps = deps;
   }
 
-  /** How long a call of the version may talk. */
-  #callSecondsOf(definitionId: string): Promise<number> {
-    return this.#callSeconds.get(definitionId, () =>
-      this.#deps.store.workflows.callSeconds(definitionId),
-    );
+  /** Dials that know no version are a campaign's: what is published never changes. */
+  async #agentOf({ run, version }: DialRequestOfRun): Promise<DialledAgent> {
+    if (version !== undefined) return { callS: callSecondsIn(version.configurations), version };
+    const { definitionId } = run;
+    const agent =
+      this.#published.get(definitionId) ??
+      (await this.#reads.get(definitionId, () => this.#read(definitionId)));
+    this.#published.delete(definitionId);
+    this.#published.set(definitionId, agent);
+    const [oldest] = this.#published.keys();
+    if (this.#published.size > PUBLISHED_MAX && oldest !== undefined)
+      this.#published.delete(oldest);
+    return agent;
+  }
+
+  async #read(definitionId: string): Promise<DialledAgent> {
+    const { workflows } = this.#deps.store;
+    const [callS, version] = await Promise.all([
+      workflows.callSeconds(definitionId),
+      workflows.withServices(definitionId),
+    ]);
+    return { callS, version };
   }
 
   /** While the phone rings, to the services with which the call will begin. Never rejects. */
-  async #connectServices({ organizationId, definitionId }: Run): Promise<void> {
-    const { services, store, log } = this.#deps;
+  async #connectServices(
+    { organizationId, definitionId }: Run,
+    { version }: DialledAgent,
+  ): Promise<void> {
+    const { services, log } = this.#deps;
     try {
-      const version = await this.#versions.get(definitionId, () =>
-        store.workflows.withServices(definitionId),
-      );
       const { configurations = {}, definition } = version ?? {};
       const owner = { organizationId, configurations, ...(definition && { definition }) };
       const { plan } = await services.speech.planOf(owner);
@@ -72,13 +100,14 @@ export class ProviderDial {
   }
 
   /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
-  async send({ run, route, to, callS }: DialRequestOfRun): Promise<DialResult> {
+  async send(placement: DialRequestOfRun): Promise<DialResult> {
     const { clock, publicUrl } = this.#deps;
+    const { run, route, to } = placement;
     const { provider, configuration, from } = route;
     const excess = jsonExcess(run.initialContext, RUN_CONTEXT_LIMITS);
     if (excess !== undefined) throw new GatewayError('CONTEXT_OVERSIZED', { excess });
-    void this.#connectServices(run);
-    const agentS = callS ?? (await this.#callSecondsOf(run.definitionId));
+    const agent = await this.#agentOf(placement);
+    void this.#connectServices(run, agent);
     const { idempotentDial, callS: limit } = provider.capabilities;
     const request = {
       runId: run.id,
@@ -86,7 +115,7 @@ export class ProviderDial {
       to: provider.formatAddress(to),
       ...callbackUrls(publicUrl, provider, run.id),
       ringS: RING_S,
-      callS: Math.min(agentS + CALL_S_EXTRA, limit.max),
+      callS: Math.min(agent.callS + CALL_S_EXTRA, limit.max),
     };
     const deadline = deadlineSignal(clock, DIAL_MS, 'dial');
     const { signal } = deadline;

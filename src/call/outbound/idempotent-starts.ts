@@ -44,14 +44,28 @@ export class IdempotentStarts {
   async #once(request: StartCall | TestCall, prepare: () => Promise<Prepared>): Promise<Run> {
     const { organizationId, idempotencyKey, apiKeyId: _, apiKeyCreatedBy: __, ...asked } = request;
     const key = idempotencyKeyOf(idempotencyKey, asked);
-    const { starts } = this.#deps.store;
-    const known = key === undefined ? undefined : await starts.startedBy(organizationId, key);
-    if (known !== undefined) return this.#answerAgain(known);
-    const { begin, createsRun, ...prepared } = await prepare();
+    const prepared = await this.#prepared(prepare, { organizationId, key });
+    if ('known' in prepared) return this.#answerAgain(prepared.known);
+    const { begin, createsRun, ...route } = prepared;
     const { run, isNew } = await counted(begin(key));
     if (!isNew) return this.#answerAgain(run);
-    await this.#place({ run, ...prepared, isNew: createsRun });
+    await this.#place({ run, ...route, isNew: createsRun });
     return run;
+  }
+
+  /** Most keys are new, which the statement that begins the call finds out. Only if the call cannot be prepared, the run
+   *  of an earlier request is looked for before: it is the answer whatever its agent is by now. */
+  async #prepared(
+    prepare: () => Promise<Prepared>,
+    { organizationId, key }: { organizationId: string; key: StartKey | undefined },
+  ): Promise<Prepared | { known: Run }> {
+    try {
+      return await prepare();
+    } catch (error) {
+      const known = key && (await this.#deps.store.starts.startedBy(organizationId, key));
+      if (known === undefined) throw error;
+      return { known };
+    }
   }
 
   async #place(placement: DialRequestOfRun): Promise<void> {

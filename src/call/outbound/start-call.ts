@@ -3,6 +3,7 @@
 // the contract's order (§6.1). The run exists before the provider is asked.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { SharedReads } from '../../std/batches.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
@@ -23,8 +24,7 @@ export interface Prepared {
   to: string;
   /** False: the run exists, and gets its call. */
   createsRun: boolean;
-  /** How long its agent may talk; undefined: it is not read yet. */
-  callS?: number;
+  version: WorkflowVersion;
   /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
   begin(key: StartKey | undefined): Promise<StartedRun>;
 }
@@ -33,7 +33,6 @@ export interface Prepared {
 export interface StartFacts {
   agent: ResolvedAgent;
   trunk: OutboundTrunk;
-  callS: number;
 }
 
 export interface StartDeps {
@@ -53,7 +52,7 @@ export async function prepareStart(
   deps: StartDeps & StartFactsDeps,
   request: StartCall,
 ): Promise<Prepared> {
-  const { agent, trunk, callS } = await readStartFacts(deps, request);
+  const { agent, trunk } = await readStartFacts(deps, request);
   const route = deps.routes.over(trunk, request);
   checkDialable(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
@@ -61,8 +60,8 @@ export async function prepareStart(
     route,
     to: request.phoneNumber,
     createsRun: true,
-    callS,
-    begin: (key) => deps.store.starts.start(run, undefined, key),
+    version: agent.version,
+    begin: (key) => deps.store.starts.start(run, key),
   };
 }
 
@@ -81,10 +80,8 @@ async function startFacts(
   const finding = deps.routes.findTrunk(request);
   finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
   const agent = await resolveAgent(deps, request);
-  const reading = deps.store.workflows.callSeconds(agent.version.id);
-  reading.catch(() => undefined);
   await requireValid(deps, request.organizationId, agent.version);
-  return { agent, trunk: await finding, callS: await reading };
+  return { agent, trunk: await finding };
 }
 
 function newRun(
@@ -145,16 +142,15 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   checkDialable(to, route);
   const call = callOf(request, { agent, route, to });
   const { starts } = deps.store;
+  const { version } = agent;
   if (runId !== null) {
     return {
-      route,
-      to,
+      ...{ route, to, version },
       createsRun: false,
-      begin: (key) => starts.startIdle({ ...call, runId }, undefined, key),
+      begin: (key) => starts.startIdle({ ...call, runId }, key),
     };
   }
   const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
-  const { version } = agent;
   const run = {
     ...call,
     definitionId: version.id,
@@ -164,7 +160,7 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
     initialContext: { ...version.templateContextVariables, ...call.initialContext },
     logs: {},
   };
-  return { route, to, createsRun: true, begin: (key) => starts.start(run, undefined, key) };
+  return { route, to, version, createsRun: true, begin: (key) => starts.start(run, key) };
 }
 
 /** Over SIP trunks and PBXs extensions can be called too. Throws NUMBER_NOT_DIALABLE. */

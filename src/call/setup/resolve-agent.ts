@@ -18,12 +18,27 @@ export interface ResolvedAgent {
 }
 
 /** Throws the errors of contract §6.1 for agents, and AGENT_OVERSIZED. */
-export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
+export function resolveAgent(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
+  const { type } = request.agent;
+  return type === 'workflow_uuid' ? resolveByUuid(deps, request) : resolveByTrigger(deps, request);
+}
+
+async function resolveByUuid(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
   const { agent, organizationId, mode } = request;
-  const workflow =
-    agent.type === 'workflow_uuid'
-      ? await byUuid(deps, organizationId, agent.identifier)
-      : await byTrigger(deps, organizationId, agent.identifier);
+  const found = await deps.store.workflows.findAgent(
+    { organizationId, uuid: agent.identifier },
+    mode === 'test' ? ['draft', 'published'] : ['published'],
+  );
+  // Without a version, its row says why.
+  const workflow = found?.workflow ?? (await byUuid(deps, organizationId, agent.identifier));
+  if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
+  if (found === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+  return { workflow, version: requireUsable(found.version) };
+}
+
+async function resolveByTrigger(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
+  const { agent, organizationId, mode } = request;
+  const workflow = await byTrigger(deps, organizationId, agent.identifier);
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
   const { workflows } = deps.store;
   const version =
@@ -31,11 +46,9 @@ export async function resolveAgent(deps: AgentDeps, request: StartCall): Promise
       ? await workflows.draftOrPublished(workflow.id)
       : await workflows.published(workflow.id);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-  if (agent.type === 'trigger_path') {
-    const isEnabled = isTriggerEnabled(version.definition, agent.identifier);
-    if (isEnabled === undefined) throw new GatewayError('TRIGGER_NOT_IN_AGENT');
-    if (!isEnabled) throw new GatewayError('TRIGGER_NOT_ACTIVE');
-  }
+  const isEnabled = isTriggerEnabled(version.definition, agent.identifier);
+  if (isEnabled === undefined) throw new GatewayError('TRIGGER_NOT_IN_AGENT');
+  if (!isEnabled) throw new GatewayError('TRIGGER_NOT_ACTIVE');
   return { workflow, version: requireUsable(version) };
 }
 

@@ -1,6 +1,6 @@
 // The steps of an attempt to its dial, on PostgreSQL: its run is created, and the attempt is `dialling`, in one
-// transaction; then the provider has the call. Attempts of one organization that begin at the same time share the
-// transaction: each would wait for the organization's lock, and a campaign of a hundred calls a second has ten
+// statement; then the provider has the call. Attempts of one organization that begin at the same time share the
+// statement: each would wait for the organization's lock, and a campaign of a hundred calls a second has ten
 // milliseconds for each.
 
 import { sql } from 'kysely';
@@ -9,10 +9,11 @@ import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
 import type { Run } from '../../model/run.ts';
 import { Batches, type BatchResult } from '../../std/batches.ts';
 import { inShare } from '../../std/work-share.ts';
-import type { StoreContext, TransactionContext } from '../db/store-context.ts';
+import { jsonText } from '../db/column-values.ts';
+import type { StoreContext } from '../db/store-context.ts';
 import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
 import type { NewRun } from '../runs/new-run.ts';
-import { insertRows, lockOpenCalls } from '../runs/run-insertion.ts';
+import { columnsOf, type Inserted, rowOf, runsIn } from '../runs/run-insertion.ts';
 import type { ClaimedAttempt } from './dial-attempts.ts';
 import { faultsOf } from './provider-faults.ts';
 
@@ -20,8 +21,6 @@ interface Beginning {
   claim: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>;
   /** Its `campaignId` is the campaign's. */
   run: NewRun;
-  /** Of the organization's open calls; undefined: its own. */
-  limit: number | undefined;
 }
 
 /** Undefined if the claim has expired, the campaign no longer runs, or waits for its provider since the claim. */
@@ -50,9 +49,9 @@ export class AttemptBeginnings {
   }
 
   /** Throws CALL_LIMIT_REACHED. */
-  begin(claim: Beginning['claim'], run: NewRun, limit?: number): Promise<Begun> {
+  begin(claim: Beginning['claim'], run: NewRun): Promise<Begun> {
     const key = `${run.organizationId} ${run.configurationId}`;
-    return this.#beginnings.add(key, { claim, run, limit });
+    return this.#beginnings.add(key, { claim, run });
   }
 
   /** The provider has the call. */
@@ -75,75 +74,73 @@ function beginEach(
   context: StoreContext,
   all: readonly Beginning[],
 ): Promise<BatchResult<Begun>[]> {
-  return together(all, (some) =>
-    context.db.transaction().execute((tx) => beginTogether(tx, context, some)),
-  );
+  return together(all, (some) => beginTogether(context, some));
 }
 
 async function beginTogether(
-  tx: TransactionContext,
   context: StoreContext,
   all: readonly Beginning[],
 ): Promise<BatchResult<Begun>[]> {
-  const claimed = await lockClaims(tx, context, all);
-  if (claimed.size === 0) return all.map(() => ({ value: undefined }));
-  const organizationId = all[0]?.run.organizationId ?? '0';
-  const calls = await lockOpenCalls(tx, context, organizationId);
-  const fresh: Beginning[] = [];
-  const results = all.map((each): number | BatchResult<Begun> => {
-    const { claim, limit = calls.limit } = each;
+  const { claimed, made, limit } = await insertClaimed(context, all);
+  const runs = made.values();
+  return all.map(({ claim }) => {
     if (!claimed.has(claim.attemptId)) return { value: undefined };
-    if (calls.open + fresh.length < limit) return fresh.push(each) - 1;
-    return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
+    const run = runs.next().value;
+    if (run === undefined) return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
+    return { value: run };
   });
-  const runs = await insertRows(
-    tx,
-    context,
-    fresh.map(({ run }) => run),
-  );
-  await noteDialling(
-    tx,
-    fresh.map(({ claim }, nth) => ({ attemptId: claim.attemptId, runId: runs[nth]?.id })),
-  );
-  return results.map((each) => (typeof each === 'number' ? { value: runs[each] } : each));
 }
 
-/** Attempts that may begin, locked in the order of their ids. */
-async function lockClaims(
-  tx: TransactionContext,
-  { node, time }: StoreContext,
-  all: readonly Beginning[],
-): Promise<ReadonlySet<string>> {
-  const isProbe = new Map(
-    all.map(({ claim }) => [claim.attemptId, claim.providerFaults >= DIAL_FAULTS_MAX]),
-  );
-  const rows = await tx
-    .selectFrom('campaign_attempts')
-    .innerJoin('campaigns', 'campaigns.id', 'campaign_attempts.campaign_id')
-    .select('campaign_attempts.id')
-    .select(faultsOf(all[0]?.run.configurationId ?? null).as('faults'))
-    .where('campaign_attempts.id', '=', (of) => of.fn.any(of.val([...isProbe.keys()])))
-    .where('campaign_attempts.state', '=', 'claimed')
-    .where('campaign_attempts.node', '=', node)
-    .where('campaign_attempts.lease_until', '>=', time())
-    .where('campaigns.state', '=', 'running')
-    .orderBy('campaign_attempts.id')
-    .forUpdate('campaign_attempts')
-    .execute();
-  const claimed = rows.filter(({ id, faults }) => isProbe.get(id) || faults < DIAL_FAULTS_MAX);
-  return new Set(claimed.map(({ id }) => id));
+interface Insertion {
+  /** Attempts that may begin. */
+  claimed: ReadonlySet<string>;
+  /** In the order of these: as far as the organization's limit has room, the first first. */
+  made: Run[];
+  limit: number;
 }
 
-async function noteDialling(
-  tx: TransactionContext,
-  begun: readonly { attemptId: string; runId: string | undefined }[],
-): Promise<void> {
-  if (begun.length === 0) return;
-  await sql`
-    update campaign_attempts set state = 'dialling', run_id = begun.run_id
-    from unnest(
-      ${begun.map(({ attemptId }) => attemptId)}::bigint[],
-      ${begun.map(({ runId }) => runId)}::bigint[]
-    ) as begun (id, run_id)
-    where campaign_attempts.id = begun.id`.execute(tx);
+/** Attempts are locked in the order of their ids, and before their organization, which is locked only if one of them may
+ *  begin. */
+async function insertClaimed(context: StoreContext, all: readonly Beginning[]): Promise<Insertion> {
+  const { organizationId = '0', configurationId = null } = all[0]?.run ?? {};
+  const ids = all.map(({ claim }) => claim.attemptId);
+  const probes = all.filter(({ claim }) => claim.providerFaults >= DIAL_FAULTS_MAX);
+  const rows = all.map(({ run }) => rowOf(context, run, { isIdle: false }));
+  const columns = columnsOf(rows[0] ?? {});
+  const { rows: given } = await sql<Inserted & { claimed: string[] | null }>`
+    with claimed as materialized (
+      select attempt.id from campaign_attempts as attempt
+      join campaigns on campaigns.id = attempt.campaign_id
+      where attempt.id = any(${ids}::bigint[]) and attempt.state = 'claimed'
+        and attempt.node = ${context.node} and attempt.lease_until >= ${context.time()}
+        and campaigns.state = 'running' and (
+          ${faultsOf(configurationId)} < ${DIAL_FAULTS_MAX}
+          or attempt.id = any(${probes.map(({ claim }) => claim.attemptId)}::bigint[])
+        )
+      order by attempt.id for update of attempt
+    ), calls as materialized (
+      select * from lock_open_calls(${organizationId}::bigint, ${context.callLimit}::integer)
+      where (select count(*) from claimed) > 0
+    ), wanted as materialized (
+      select fresh.*, attempt_id, calls_open, calls_max,
+        row_number() over (order by ordinality) as place
+      from calls, json_populate_recordset(null::runs, ${jsonText(rows)}::json)
+        with ordinality as fresh
+      join unnest(${ids}::bigint[]) with ordinality as asked (attempt_id, nth) on nth = ordinality
+      join claimed on claimed.id = attempt_id
+    ), made as (
+      insert into runs (${columns})
+      select ${columns} from wanted where calls_open + place <= calls_max order by place
+      returning *
+    ), begun as (
+      update campaign_attempts set state = 'dialling', run_id = run.id
+      from wanted
+      join (select id, row_number() over (order by id) as nth from made) as run on nth = place
+      where campaign_attempts.id = attempt_id
+    )
+    select (select array_agg(id::text) from claimed) as claimed, calls.calls_max, made.*
+    from (select) as one left join calls on true left join made on true`.execute(context.db);
+  const [first] = given;
+  const claimed = new Set(first?.claimed ?? []);
+  return { claimed, made: runsIn(given), limit: first?.calls_max ?? 0 };
 }

@@ -9,7 +9,7 @@ import { toRun } from '../runs/runs.ts';
 import type { OpenAttempt, Settlement } from './dial-attempts.ts';
 
 /** Attempts of one page, with their runs. */
-const SETTLE_MAX = 500;
+export const SETTLE_MAX = 500;
 
 /** Attempts that `node` started, whose lease has expired and whose call is unknown and not in doubt. */
 export async function strandedAttempts(
@@ -95,33 +95,33 @@ export async function settleAttempt(
   attemptId: string,
   { outcome, again }: Settlement,
 ): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
-    const ended = await tx
-      .updateTable('campaign_attempts')
-      .set({ state: 'ended', outcome, ended_at: time() })
-      .where('id', '=', attemptId)
-      .where('state', 'in', ['dialling', 'placed'])
-      .returning('contact_id')
-      .executeTakeFirst();
-    if (ended === undefined) return false;
-    const finalState = outcome === 'answered' ? ('reached' as const) : ('failed' as const);
-    await tx
-      .updateTable('campaign_contacts')
-      .set({
-        last_outcome: outcome,
-        put_offs: 0,
-        put_off_since: null,
-        ...(again === null
-          ? { state: finalState }
-          : {
-              state: 'waiting' as const,
-              due_at: shifted(time(), again.delayMs),
-              retry_reason: again.reason,
-            }),
-        ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
-      })
-      .where('id', '=', ended.contact_id)
-      .execute();
-    return true;
-  });
+  const finalState = outcome === 'answered' ? ('reached' as const) : ('failed' as const);
+  const settled = await db
+    .with('ended', (at) =>
+      at
+        .updateTable('campaign_attempts')
+        .set({ state: 'ended', outcome, ended_at: time() })
+        .where('id', '=', attemptId)
+        .where('state', 'in', ['dialling', 'placed'])
+        .returning('contact_id'),
+    )
+    .updateTable('campaign_contacts')
+    .from('ended')
+    .set({
+      last_outcome: outcome,
+      put_offs: 0,
+      put_off_since: null,
+      ...(again === null
+        ? { state: finalState }
+        : {
+            state: 'waiting' as const,
+            due_at: shifted(time(), again.delayMs),
+            retry_reason: again.reason,
+          }),
+      ...(outcome === 'interrupted' ? { interruptions: sql`interruptions + 1` } : {}),
+    })
+    .whereRef('campaign_contacts.id', '=', 'ended.contact_id')
+    .returning('campaign_contacts.id')
+    .executeTakeFirst();
+  return settled !== undefined;
 }

@@ -7,6 +7,8 @@ import {
   type PostgresPool,
   type PostgresPoolClient,
   type PostgresQueryResult,
+  type RawBuilder,
+  sql,
 } from 'kysely';
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -255,8 +257,7 @@ class CheckedClient implements PostgresPoolClient {
     } catch (error) {
       this.#broken = isUnusable(error);
       // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
-      const isHarmless =
-        begun === undefined ? isFirst && CHANGES_NOTHING.test(text) : !COMMITS.test(text);
+      const isHarmless = begun === undefined ? isFirst && HARMLESS.test(text) : !COMMITS.test(text);
       if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
     }
     this.#giveBack();
@@ -277,8 +278,11 @@ class CheckedClient implements PostgresPoolClient {
   }
 }
 
+/** Opens a statement that finds what it has changed if it is sent a second time. */
+export const REPEATABLE: RawBuilder<unknown> = sql.raw('/* repeatable */');
+
 /** Sent once more it does no harm. */
-const CHANGES_NOTHING = /^\s*(select|begin|start transaction)\b/i;
+const HARMLESS = /^\s*(select\b|begin\b|start transaction\b|\/\* repeatable \*\/)/i;
 const BEGINS = /^\s*(begin|start transaction)\b/i;
 /** Without its answer, nobody knows whether the transaction took place. */
 const COMMITS = /^\s*commit\b/i;

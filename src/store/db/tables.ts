@@ -185,6 +185,7 @@ export interface RunTable {
   public_access_token: string | null;
   public_access_until: Generated<Date | null>;
   is_idle: Generated<boolean>;
+  has_afterwork: Generated<boolean>;
   campaign_id: string | null;
   created_at: Date;
   started_at: Date | null;
@@ -212,6 +213,7 @@ export interface StartKeyTable {
   request_hash: string;
   run_id: string;
   created_at: Date;
+  made_by: Generated<string | null>;
 }
 
 export interface RunEventTable {

@@ -1,65 +1,71 @@
 // Insertion of runs, within the limit of an organization's open calls: its row is locked, so that each start counts the
 // one before it.
 
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
-import { jsonText } from '../db/column-values.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
+import { REPEATABLE } from '../db/connections.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
-import { isOpen, toRun } from './runs.ts';
+import { toRun } from './runs.ts';
 
 /** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the default is
- *  its own limit. A provider's call that has a run already gets that run, also for concurrent requests. */
+ *  its own limit. A provider's call that has a run already gets that run, also for concurrent requests. One statement
+ *  that is a transaction of its own, because calls arrive by the dozen per second while others talk. */
 export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
   limit?: number,
 ): Promise<StartedRun> {
-  return context.db.transaction().execute((tx) => insertRun(tx, context, input, limit));
-}
-
-/** `limit`: undefined for the organization's own. Throws CALL_LIMIT_REACHED. */
-export async function insertRun(
-  tx: TransactionContext,
-  context: StoreContext,
-  input: NewRun,
-  limit: number | undefined,
-): Promise<StartedRun> {
-  // Each counts the one before it.
-  const own = await lockOrganization(tx, input.organizationId);
-  const most = limit ?? (own === undefined ? 0 : (own ?? context.callLimit));
-  const run = await insertWithin(tx, context, input, most);
-  if (run !== undefined) return { run, isNew: true };
-  const known = await runOfProviderCall(tx, input);
-  if (known !== undefined) return { run: known, isNew: false };
-  throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
-}
-
-/** One statement, because calls arrive by the dozen per second while others talk. Undefined if the call has a
- *  run already, or the organization is at its limit of open runs. */
-async function insertWithin(
-  tx: TransactionContext,
-  context: StoreContext,
-  input: NewRun,
-  limit: number,
-): Promise<Run | undefined> {
-  const values = valuesOf(context, input, { isIdle: false });
-  const { rows } = await sql<Selectable<RunTable>>`
-    insert into runs (${sql.join(Object.keys(values).map((column) => sql.ref(column)))})
-    select ${sql.join(Object.values(values))}
-    where not exists (
-      select from runs as known
-      where known.configuration_id = ${input.configurationId}
-        and known.provider_call_id = ${input.providerCallId}
-    ) and ${limit} > (
-      select count(*) from runs where organization_id = ${input.organizationId} and ${isOpen()}
+  const { organizationId, configurationId, providerCallId } = input;
+  const row = rowOf(context, input, { isIdle: false });
+  const columns = columnsOf(row);
+  const { rows } = await sql<Inserted & { known_run: string | null }>`
+    ${providerCallId === null ? sql`` : REPEATABLE}
+    with calls as materialized (
+      select * from lock_provider_call(
+        ${organizationId}::bigint, ${context.callLimit}::integer,
+        ${configurationId}::bigint, ${providerCallId}::text
+      )
+    ), made as (
+      insert into runs (${columns})
+      select ${columns} from calls, json_populate_record(null::runs, ${jsonText(row)}::json)
+      where known_run is null and calls_open < coalesce(${limit ?? null}::integer, calls_max)
+      returning *
     )
-    returning *`.execute(tx);
-  const [row] = rows;
-  return row === undefined ? undefined : toRun(row);
+    select calls_max, known_run, made.* from calls left join made on true`.execute(context.db);
+  const [first] = rows;
+  const [run] = runsIn(rows);
+  if (run !== undefined) return { run, isNew: true };
+  const known = (await runsOfIds(context, [first?.known_run ?? ''])).values().next().value;
+  if (known !== undefined) return { run: known, isNew: false };
+  throw new GatewayError('CALL_LIMIT_REACHED', { limit: limit ?? first?.calls_max ?? 0 });
+}
+
+/** As a statement with new runs gives it: the columns of a run are null where there is none. */
+export type Inserted = Selectable<RunTable> & Pick<LockedCalls, 'calls_max'>;
+
+/** In the order of their ids, which are given in the order of the values. */
+export function runsIn(rows: readonly Inserted[]): Run[] {
+  const made = rows.filter(({ id }) => id !== null);
+  return made.toSorted((one, other) => Number(one.id) - Number(other.id)).map(toRun);
+}
+
+/** Those that exist, by id. */
+export async function runsOfIds(
+  { db }: StoreContext,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Run>> {
+  const known = ids.filter(isRowId);
+  if (known.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('id', '=', (of) => of.fn.any(of.val(known)))
+    .execute();
+  return new Map(rows.map((row) => [row.id, toRun(row)]));
 }
 
 /** Of an organization without a limit of its own it is `callLimit`; of one that is gone, 0. */
@@ -98,52 +104,9 @@ export async function insertRow(
   return toRun(row);
 }
 
-/** Runs with calls, in one statement; in the order of `inputs`. */
-export async function insertRows(
-  tx: TransactionContext,
-  context: StoreContext,
-  inputs: readonly NewRun[],
-): Promise<Run[]> {
-  if (inputs.length === 0) return [];
-  const rows = await tx
-    .insertInto('runs')
-    .values(inputs.map((input) => valuesOf(context, input, { isIdle: false })))
-    .returningAll()
-    .execute();
-  return inOrder(rows);
-}
-
-/** Runs with calls of one organization as far as its limit has room, the first of `inputs` first, in one statement that
- *  is a transaction of its own: between statements the embedded engine would wait for the client, and all others for it.
- *  Throws STORE_UNAVAILABLE if the connection is lost: sent once more it could start each call twice. */
-export async function insertWithinLimit(
-  context: StoreContext,
-  inputs: readonly [NewRun, ...NewRun[]],
-): Promise<{ made: Run[]; limit: number }> {
-  const fresh = inputs.map((input) => rowOf(context, input, { isIdle: false }));
-  const columns = sql.join(Object.keys(fresh[0] ?? {}).map((column) => sql.ref(column)));
-  const { rows } = await sql<Selectable<RunTable> & Pick<LockedCalls, 'calls_max'>>`
-    with calls as materialized (
-      select * from lock_open_calls(
-        ${inputs[0].organizationId}::bigint, ${context.callLimit}::integer
-      )
-    ), made as (
-      insert into runs (${columns})
-      select ${columns}
-      from calls, json_populate_recordset(null::runs, ${jsonText(fresh)}::json)
-        with ordinality as fresh
-      where calls_open + ordinality <= calls_max
-      order by ordinality
-      returning *
-    )
-    select calls_max, made.* from calls left join made on true`.execute(context.db);
-  const made = rows.filter(({ id }) => id !== null);
-  return { made: inOrder(made), limit: rows[0]?.calls_max ?? 0 };
-}
-
-/** Ids are given in the order of the values. */
-function inOrder(rows: readonly Selectable<RunTable>[]): Run[] {
-  return rows.toSorted((one, other) => Number(one.id) - Number(other.id)).map(toRun);
+/** The names of a row of `rowOf`. */
+export function columnsOf(row: object): RawBuilder<unknown> {
+  return sql.join(Object.keys(row).map((column) => sql.ref(column)));
 }
 
 function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
@@ -157,7 +120,8 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
   };
 }
 
-function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
+/** For `json_populate_record`. */
+export function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
   return {
     organization_id: input.organizationId,
     workflow_id: input.workflowId,
@@ -180,19 +144,4 @@ function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boole
     is_idle: isIdle,
     created_at: new Date(context.clock.now()),
   };
-}
-
-/** The existing run of the provider's call, for a repeated webhook. */
-async function runOfProviderCall(
-  tx: TransactionContext,
-  { configurationId, providerCallId }: NewRun,
-): Promise<Run | undefined> {
-  if (providerCallId === null) return undefined;
-  const row = await tx
-    .selectFrom('runs')
-    .selectAll()
-    .where('configuration_id', '=', configurationId)
-    .where('provider_call_id', '=', providerCallId)
-    .executeTakeFirst();
-  return row === undefined ? undefined : toRun(row);
 }

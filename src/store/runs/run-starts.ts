@@ -1,4 +1,4 @@
-// Runs that clients start, with idempotency keys, on PostgreSQL. A key is stored with its run in one transaction: a
+// Runs that clients start, with idempotency keys, on PostgreSQL. A key is stored with its run in one statement: a
 // killed process leaves both or neither. Keys are kept for a day. Starts that come together: start-batch.ts.
 
 import { type Selectable, sql } from 'kysely';
@@ -12,7 +12,7 @@ import { togetherLimits } from '../db/together.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
 import { insertRow, lockOpenCalls } from './run-insertion.ts';
 import { toRun } from './runs.ts';
-import { keepKeys, runsOfKeys, type StartKey, startAll, type WantedStart } from './start-batch.ts';
+import { keepKey, runOfKey, type StartKey, startAll, type WantedStart } from './start-batch.ts';
 
 /** The call for a run that was created without one. */
 export interface CallOfRun {
@@ -46,10 +46,10 @@ export class IdempotentRunStarts {
     return this.#runOf(this.#context.db, organizationId, key);
   }
 
-  /** `limit`: undefined for the organization's own. Throws CALL_LIMIT_REACHED, START_KEY_REUSED. Run and key are
-   *  stored together or not at all. */
-  start(input: NewRun, limit: number | undefined, key: StartKey | undefined): Promise<StartedRun> {
-    return this.#starts.add(input.organizationId, { input, limit, key });
+  /** Throws CALL_LIMIT_REACHED, START_KEY_REUSED. Run and key are stored together or not at all. */
+  start(input: NewRun, key: StartKey | undefined): Promise<StartedRun> {
+    const kind = key === undefined ? 'plain' : 'keyed';
+    return this.#starts.add(`${input.organizationId} ${kind}`, { input, key });
   }
 
   /** Whether the run was created without a call and has not been started. */
@@ -67,22 +67,17 @@ export class IdempotentRunStarts {
 
   /** The same for an existing run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW,
    *  then what `start` throws. */
-  startIdle(
-    call: CallOfRun,
-    limit: number | undefined,
-    key: StartKey | undefined,
-  ): Promise<StartedRun> {
+  startIdle(call: CallOfRun, key: StartKey | undefined): Promise<StartedRun> {
     const context = this.#context;
     const { organizationId } = call;
     return context.db.transaction().execute(async (tx) => {
-      const calls = await lockOpenCalls(tx, context, organizationId);
+      const { limit, open } = await lockOpenCalls(tx, context, organizationId);
       const known = key && (await this.#runOf(tx, organizationId, key));
       if (known !== undefined) return { run: known, isNew: false };
       await checkIdle(tx, call);
-      const most = limit ?? calls.limit;
-      if (calls.open >= most) throw new GatewayError('CALL_LIMIT_REACHED', { limit: most });
+      if (open >= limit) throw new GatewayError('CALL_LIMIT_REACHED', { limit });
       const run = await startRun(tx, context, call);
-      await keepKeys(tx, context, { fresh: [{ key }], made: [run] });
+      if (key !== undefined) await keepKey(tx, context, { run, key });
       return { run, isNew: true };
     });
   }
@@ -92,7 +87,7 @@ export class IdempotentRunStarts {
     organizationId: string,
     { key, requestHash }: StartKey,
   ): Promise<Run | undefined> {
-    const known = (await runsOfKeys(db, this.#context, { organizationId, keys: [key] })).get(key);
+    const known = await runOfKey(db, this.#context, { organizationId, key });
     if (known === undefined) return undefined;
     if (known.requestHash !== requestHash) throw new GatewayError('START_KEY_REUSED');
     return known.run;

@@ -29,20 +29,36 @@ export async function publicTokens(
   const ids = runIds.filter(isRowId);
   if (ids.length === 0) return new Map();
   const now = clock.now();
-  await sql`
-    update runs set
-      public_access_token = fresh.token,
-      public_access_until = ${new Date(now + publicLinkDays * DAY_MS)}
-    from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
-    where runs.id = fresh.id and (
-      public_access_until is null or public_access_until <= ${new Date(now)}
-    )`.execute(db);
-  const rows = await db
+  const { rows } = await sql<{ id: string; token: string | null }>`
+    with issued as (
+      update runs set
+        public_access_token = fresh.token,
+        public_access_until = ${new Date(now + publicLinkDays * DAY_MS)}
+      from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
+      where runs.id = fresh.id and (
+        public_access_until is null or public_access_until <= ${new Date(now)}
+      )
+      returning runs.id, public_access_token as token
+    )
+    select runs.id, coalesce(
+      issued.token,
+      case when public_access_until > ${new Date(now)} then public_access_token end
+    ) as token
+    from runs left join issued on issued.id = runs.id
+    where runs.id = any(${ids}::bigint[])`.execute(db);
+  const tokens = new Map<string, string>(
+    rows.flatMap(({ id, token }) => (token === null ? [] : [[id, token]])),
+  );
+  const others = rows.filter(({ token }) => token === null).map(({ id }) => id);
+  if (others.length === 0) return tokens;
+  // Another statement has issued them meanwhile, which this one did not see yet.
+  const issued = await db
     .selectFrom('runs')
     .select(['id', 'public_access_token as token'])
-    .where('id', '=', (of) => of.fn.any(of.val(ids)))
+    .where('id', '=', (of) => of.fn.any(of.val(others)))
     .execute();
-  return new Map(rows.flatMap(({ id, token }) => (token === null ? [] : [[id, token]])));
+  for (const { id, token } of issued) if (token !== null) tokens.set(id, token);
+  return tokens;
 }
 
 export async function findByToken(

@@ -25,6 +25,10 @@ export interface RunPatch {
   transcriptKey?: string;
   startedAt?: Date;
   endedAt?: Date;
+  /** False: nothing follows the end of the run. Default: what its agent has. */
+  hasAfterwork?: boolean;
+  /** Services that worked in the call: faults of them that the organization has are over. */
+  servicesWorked?: readonly { job: string; service: string }[];
 }
 
 /** Bounds the row's size for a provider that sends callbacks without end. */
@@ -81,12 +85,28 @@ export async function patchRun(
   const changes = changesOf(patch, context);
   if (changes.length === 0) return findRun(context, id);
   const { rows } = await sql<Selectable<RunTable>>`
+    ${withoutFaults(id, patch.servicesWorked ?? [])}
     update runs set ${sql.join(changes)} where id = ${id} and not ${isTaken(context)}
     returning *`.execute(context.db);
   const [row] = rows;
   if (row !== undefined) return toRun(row);
   if (patch.recordingKey !== undefined) await addRecording(context, id, patch.recordingKey);
   return undefined;
+}
+
+/** A part of the statement that changes the run. */
+function withoutFaults(
+  id: string,
+  worked: NonNullable<RunPatch['servicesWorked']>,
+): RawBuilder<unknown> {
+  if (worked.length === 0) return sql``;
+  return sql`with cleared as (
+      delete from service_faults using runs, unnest(
+        ${worked.map(({ job }) => job)}::text[], ${worked.map(({ service }) => service)}::text[]
+      ) as worked (job, service)
+      where runs.id = ${id} and service_faults.organization_id = runs.organization_id
+        and service_faults.job = worked.job and service_faults.service = worked.service
+    )`;
 }
 
 async function addRecording({ db }: StoreContext, id: string, key: string): Promise<void> {
@@ -114,33 +134,39 @@ export async function patchInitialized(
 }
 
 /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
- *  seen before. Atomic. */
+ *  seen before. `gathered` is merged into the gathered context in any case. Atomic. */
 export async function appendCallback(
-  { db }: StoreContext,
+  context: StoreContext,
   id: string,
   dedupeKey: string,
   entry: Record<string, unknown>,
+  gathered?: Record<string, unknown>,
 ): Promise<boolean> {
   if (!isRowId(id)) return false;
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ is_new: boolean }>`
     with fresh as (
       insert into run_callbacks (run_id, dedupe_key)
       select id, ${dedupeKey} from runs where id = ${id}
       on conflict do nothing
       returning run_id
     )
-    update runs set logs =
-      case
-        when jsonb_array_length(coalesce(logs -> ${CALLBACKS_KEY}, '[]')) >= ${CALLBACKS_MAX}
+    update runs set
+      gathered_context = case
+        when ${isTaken(context)} then gathered_context
+        else gathered_context || ${jsonText(gathered ?? {})}::jsonb
+      end,
+      logs = case
+        when not exists (select from fresh)
+          or jsonb_array_length(coalesce(logs -> ${CALLBACKS_KEY}, '[]')) >= ${CALLBACKS_MAX}
         then logs
         else logs || jsonb_build_object(
           ${CALLBACKS_KEY}::text,
           coalesce(logs -> ${CALLBACKS_KEY}, '[]') || jsonb_build_array(${jsonText(entry)}::jsonb)
         )
       end
-    from fresh where runs.id = fresh.run_id
-    returning runs.id`.execute(db);
-  return rows.length > 0;
+    where id = ${id} and (${gathered !== undefined} or exists (select from fresh))
+    returning exists (select from fresh) as is_new`.execute(context.db);
+  return rows[0]?.is_new ?? false;
 }
 
 /** Runs that have a call and are not completed, of all organizations and nodes. */
@@ -169,6 +195,7 @@ type RunRow = Omit<
   | 'tokens'
   | 'public_access_until'
   | 'is_idle'
+  | 'has_afterwork'
 >;
 
 export function toRun(row: RunRow): Run {
@@ -223,6 +250,7 @@ const PLAIN = {
   recordingKey: 'recording_key',
   transcriptKey: 'transcript_key',
   startedAt: 'started_at',
+  hasAfterwork: 'has_afterwork',
 } as const;
 
 /** Assignments; their right sides use the row before the change. */

@@ -1,16 +1,17 @@
-// Several starts of one organization in one transaction: one lock of the organization, one count of its open calls, one
-// insert. Starts wait for each other's lock anyway; together they take one flush of the disk, and without keys one
-// statement.
+// Several starts of one organization in one statement, which is a transaction of its own: one lock of the organization,
+// one count of its open calls, one insert, and the keys of clients with their runs. Starts wait for each other's lock
+// anyway; between statements the embedded engine would wait for this process, and all others for it.
 
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import type { BatchResult } from '../../std/batches.ts';
+import { jsonText } from '../db/column-values.ts';
+import { REPEATABLE } from '../db/connections.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import type { RunTable } from '../db/tables.ts';
 import { together } from '../db/together.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
-import { insertRows, insertWithinLimit, lockOpenCalls } from './run-insertion.ts';
+import { columnsOf, type Inserted, rowOf, runsIn, runsOfIds } from './run-insertion.ts';
 import { toRun } from './runs.ts';
 
 /** The client's idempotency key, and the hash of its request. */
@@ -22,8 +23,6 @@ export interface StartKey {
 
 export interface WantedStart {
   input: NewRun;
-  /** Of the organization's open calls; undefined: its own. */
-  limit: number | undefined;
   key: StartKey | undefined;
 }
 
@@ -31,142 +30,205 @@ export interface WantedStart {
 interface Known {
   requestHash: string;
   run: Run;
+  /** Of the statement that stored the key; null: of none that is sent twice. */
+  madeBy: string | null;
 }
 
 const KEY_LIFE_MS = 86_400_000;
 /** Expired keys that new ones delete: more than are added, and little work. */
 const SWEPT_MAX = 100;
 
-/** Of one organization; a result for each: CALL_LIMIT_REACHED, START_KEY_REUSED. */
+/** Of one organization, all with keys or none; a result for each: CALL_LIMIT_REACHED, START_KEY_REUSED. Without keys
+ *  it throws STORE_UNAVAILABLE if the connection is lost: sent once more, each would begin twice. */
 export function startAll(
   context: StoreContext,
   wanted: readonly WantedStart[],
 ): Promise<BatchResult<StartedRun>[]> {
-  return together(wanted, (some) =>
-    some.every(isPlain)
-      ? startPlain(context, some)
-      : context.db.transaction().execute((tx) => startTogether(tx, context, some)),
-  );
-}
-
-function isPlain({ key, limit }: WantedStart): boolean {
-  return key === undefined && limit === undefined;
-}
-
-async function startPlain(
-  context: StoreContext,
-  wanted: readonly WantedStart[],
-): Promise<BatchResult<StartedRun>[]> {
-  const [first, ...rest] = wanted.map(({ input }) => input);
-  if (first === undefined) return [];
-  const { made, limit } = await insertWithinLimit(context, [first, ...rest]);
-  return wanted.map((_each, nth) => {
-    const run = made[nth];
-    if (run === undefined) return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
-    return { value: { run, isNew: true } };
-  });
+  return together(wanted, (some) => startTogether(context, some));
 }
 
 async function startTogether(
-  tx: TransactionContext,
   context: StoreContext,
   wanted: readonly WantedStart[],
 ): Promise<BatchResult<StartedRun>[]> {
-  const organizationId = wanted[0]?.input.organizationId ?? '0';
-  const calls = await lockOpenCalls(tx, context, organizationId);
-  let { open } = calls;
-  const keys = wanted.flatMap(({ key }) => (key === undefined ? [] : [key.key]));
-  const stored = await runsOfKeys(tx, context, { organizationId, keys });
-  const fresh: WantedStart[] = [];
-  /** Of each wanted start: the place of its run among the fresh ones, or its result. */
-  const places = wanted.map((each): number | BatchResult<StartedRun> => {
-    const { key, limit = calls.limit } = each;
-    const known = key && stored.get(key.key);
-    if (known !== undefined) return again(known, key);
-    const same = key === undefined ? -1 : fresh.findIndex((other) => other.key?.key === key.key);
-    if (same !== -1) return fresh[same]?.key?.requestHash === key?.requestHash ? same : reused();
-    if (open >= limit) return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
-    open += 1;
-    return fresh.push(each) - 1;
-  });
-  const made = await insertRows(
-    tx,
-    context,
-    fresh.map(({ input }) => input),
-  );
-  await keepKeys(tx, context, { fresh, made });
-  const seen = new Set<number>();
-  return places.map((place) => {
-    if (typeof place !== 'number') return place;
-    const run = made[place];
-    if (run === undefined) return { error: new GatewayError('STORE_UNAVAILABLE') };
-    const isNew = !seen.has(place);
-    seen.add(place);
-    return { value: { run, isNew } };
+  const { fresh, places } = withoutRepeated(wanted);
+  const [first, ...rest] = fresh;
+  if (first === undefined) return [];
+  const madeBy = context.random.uuid();
+  const { made, used, limit } = await insertWithinLimit(context, [first, ...rest], madeBy);
+  const unused = fresh.filter(({ key }) => key === undefined || !used.has(key.key));
+  const runs = new Map(unused.map((each, nth) => [each, made[nth]]));
+  return wanted.map((each, nth) => {
+    const { key } = each;
+    const of = places[nth];
+    const known = key && used.get(key.key);
+    if (known !== undefined && known.requestHash !== key?.requestHash) return reused();
+    if (known !== undefined) {
+      // Ours: the answer to the statement was lost, and it was sent once more.
+      return { value: { run: known.run, isNew: known.madeBy === madeBy && of === each } };
+    }
+    const run = of && runs.get(of);
+    if (run === undefined) return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
+    if (of?.key?.requestHash !== key?.requestHash) return reused();
+    return { value: { run, isNew: of === each } };
   });
 }
 
-function again(known: Known, key: StartKey | undefined): BatchResult<StartedRun> {
-  if (known.requestHash !== key?.requestHash) return reused();
-  return { value: { run: known.run, isNew: false } };
+/** The first of those with one key; and for each start, which of these it is, or repeats. */
+function withoutRepeated(wanted: readonly WantedStart[]) {
+  const byKey = new Map<string, WantedStart>();
+  const places = wanted.map((each) => {
+    if (each.key === undefined) return each;
+    const first = byKey.get(each.key.key) ?? each;
+    byKey.set(each.key.key, first);
+    return first;
+  });
+  return { fresh: [...new Set(places)], places };
+}
+
+interface Insertion {
+  /** In the order of those whose key was not used: as far as the limit has room, the first first. */
+  made: Run[];
+  /** By key. */
+  used: ReadonlyMap<string, Known>;
+  limit: number;
+}
+
+type Row = Inserted & {
+  used_keys: Record<string, { hash: string; run: string; made_by: string | null }>;
+};
+
+/** `starts`: of different keys. */
+async function insertWithinLimit(
+  context: StoreContext,
+  starts: readonly [WantedStart, ...WantedStart[]],
+  madeBy: string,
+): Promise<Insertion> {
+  const { organizationId } = starts[0].input;
+  const fresh = starts.map(({ input }) => rowOf(context, input, { isIdle: false }));
+  const columns = columnsOf(fresh[0] ?? {});
+  const keys = starts.flatMap(({ key }) => (key === undefined ? [] : [key.key]));
+  const { rows } = await sql<Row>`
+    ${keys.length === starts.length ? REPEATABLE : sql``}
+    with calls as materialized (
+      select * from lock_starts(
+        ${organizationId}::bigint, ${context.callLimit}::integer,
+        ${keys}::text[], ${lapsedAt(context)}::timestamptz
+      )
+    ), wanted as materialized (
+      select fresh.*, start_key, request_hash, calls_open, calls_max,
+        row_number() over (order by ordinality) as place
+      from calls, json_populate_recordset(null::runs, ${jsonText(fresh)}::json)
+        with ordinality as fresh
+      join unnest(
+        ${starts.map(({ key }) => key?.key ?? null)}::text[],
+        ${starts.map(({ key }) => key?.requestHash ?? null)}::text[]
+      ) with ordinality as asked (start_key, request_hash, nth) on nth = ordinality
+      where start_key is null or not used_keys ? start_key
+    ), made as (
+      insert into runs (${columns})
+      select ${columns} from wanted where calls_open + place <= calls_max order by place
+      returning *
+    )${keys.length === 0 ? sql`` : keptKeys(context, keys, madeBy)}
+    select calls.calls_max, used_keys, made.* from calls left join made on true`.execute(
+    context.db,
+  );
+  const [first] = rows;
+  const used = await knownRuns(context, first?.used_keys ?? {});
+  return { made: runsIn(rows), used, limit: first?.calls_max ?? 0 };
+}
+
+/** Of the statement that makes runs: their keys, and the removal of old ones after that, so that no two statements wait
+ *  for each other's. */
+function keptKeys(
+  context: StoreContext,
+  keys: readonly string[],
+  madeBy: string,
+): RawBuilder<unknown> {
+  return sql`, kept as (
+      insert into start_keys (organization_id, key, request_hash, run_id, created_at, made_by)
+      select run.organization_id, start_key, request_hash, run.id,
+        ${new Date(context.clock.now())}::timestamptz, ${madeBy}::text
+      from wanted
+      join (
+        select id, organization_id, row_number() over (order by id) as nth from made
+      ) as run on nth = place
+      where start_key is not null
+      on conflict (organization_id, key) do update set
+        request_hash = excluded.request_hash,
+        run_id = excluded.run_id,
+        created_at = excluded.created_at,
+        made_by = excluded.made_by
+      returning key
+    ), swept as (
+      delete from start_keys where (select count(*) from kept) > 0 and ctid = any(array(
+        select ctid from start_keys
+        where created_at <= ${lapsedAt(context)} and key <> all(${keys}::text[])
+        order by created_at limit ${SWEPT_MAX} for update skip locked
+      ))
+    )`;
+}
+
+/** Few requests come twice: only for these the runs are read. */
+async function knownRuns(
+  context: StoreContext,
+  usedKeys: Row['used_keys'],
+): Promise<ReadonlyMap<string, Known>> {
+  const used = Object.entries(usedKeys);
+  const runs = await runsOfIds(
+    context,
+    used.map(([, { run }]) => run),
+  );
+  return new Map(
+    used.map(([key, { hash: requestHash, run: id, made_by: madeBy }]) => {
+      const run = runs.get(id);
+      // It is deleted at this moment, and its key with it.
+      if (run === undefined) throw new GatewayError('STORE_UNAVAILABLE');
+      return [key, { requestHash, run, madeBy }];
+    }),
+  );
 }
 
 function reused(): { error: GatewayError } {
   return { error: new GatewayError('START_KEY_REUSED') };
 }
 
-/** The runs that keys have started within the last day. */
-export async function runsOfKeys(
+/** The run that a key has started within the last day. */
+export async function runOfKey(
   db: StoreContext['db'],
   context: StoreContext,
-  { organizationId, keys }: { organizationId: string; keys: readonly string[] },
-): Promise<Map<string, Known>> {
-  if (keys.length === 0) return new Map();
-  const rows = await db
+  { organizationId, key }: { organizationId: string; key: string },
+): Promise<Pick<Known, 'requestHash' | 'run'> | undefined> {
+  const row = await db
     .selectFrom('start_keys')
     .innerJoin('runs', 'runs.id', 'start_keys.run_id')
     .selectAll('runs')
-    .select(['start_keys.key', 'start_keys.request_hash'])
+    .select('start_keys.request_hash')
     .where('start_keys.organization_id', '=', organizationId)
-    .where('start_keys.key', '=', (of) => of.fn.any(of.val([...keys])))
+    .where('start_keys.key', '=', key)
     .where('start_keys.created_at', '>', lapsedAt(context))
-    .execute();
-  return new Map(
-    rows.map(({ key, request_hash: requestHash, ...run }) => {
-      return [key, { requestHash, run: toRun(run as Selectable<RunTable>) }];
-    }),
-  );
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { request_hash: requestHash, ...run } = row;
+  return { requestHash, run: toRun(run) };
 }
 
-/** `made`: the run of each start. */
-export async function keepKeys(
+/** For a run that existed without a call. */
+export async function keepKey(
   tx: TransactionContext,
   context: StoreContext,
-  { fresh, made }: { fresh: readonly Pick<WantedStart, 'key'>[]; made: readonly Run[] },
+  { run, key: { key, requestHash } }: { run: Run; key: StartKey },
 ): Promise<void> {
-  const rows = fresh.flatMap(({ key }, nth) => {
-    const run = made[nth];
-    if (key === undefined || run === undefined) return [];
-    const facts = { request_hash: key.requestHash, run_id: run.id };
-    return [{ organization_id: run.organizationId, key: key.key, ...facts }];
-  });
-  if (rows.length === 0) return;
-  await sql`
-    delete from start_keys where ctid = any(array(
-      select ctid from start_keys where created_at <= ${lapsedAt(context)}
-      order by created_at limit ${SWEPT_MAX} for update skip locked
-    ))`.execute(tx);
-  const createdAt = new Date(context.clock.now());
+  const kept = {
+    request_hash: requestHash,
+    run_id: run.id,
+    created_at: new Date(context.clock.now()),
+    made_by: null,
+  };
   await tx
     .insertInto('start_keys')
-    .values(rows.map((row) => ({ ...row, created_at: createdAt })))
-    .onConflict((conflict) =>
-      conflict.columns(['organization_id', 'key']).doUpdateSet((of) => ({
-        request_hash: of.ref('excluded.request_hash'),
-        run_id: of.ref('excluded.run_id'),
-        created_at: of.ref('excluded.created_at'),
-      })),
-    )
+    .values({ organization_id: run.organizationId, key, ...kept })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'key']).doUpdateSet(kept))
     .execute();
 }
 

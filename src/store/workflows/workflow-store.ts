@@ -3,6 +3,7 @@
 import type { WorkflowStatus } from '../../model/workflow.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
+import { ListedDispositions } from './listed-dispositions.ts';
 import {
   callSecondsMax,
   createDraft,
@@ -15,10 +16,10 @@ import {
   saveDraft,
 } from './workflow-versions.ts';
 import {
-  addDisposition,
   changeWorkflow,
   countWorkflows,
   createWorkflow,
+  findAgent,
   findByUuid,
   findTrigger,
   getCountedWorkflow,
@@ -31,6 +32,7 @@ import {
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 export function workflowStore(context: StoreContext) {
+  const dispositions = new ListedDispositions(context);
   return withContext(context, {
     rename: (own, organizationId: string, id: string, name: string) =>
       changeWorkflow(own, organizationId, id, { name }),
@@ -44,6 +46,7 @@ export function workflowStore(context: StoreContext) {
     count: countWorkflows,
     get: getWorkflow,
     findByUuid,
+    findAgent,
     findTrigger,
     moveToFolder,
     getCounted: getCountedWorkflow,
@@ -56,6 +59,7 @@ export function workflowStore(context: StoreContext) {
     callSeconds: callSecondsMax,
     withServices: getWithServices,
     takenTriggers,
-    addDisposition,
+    addDisposition: (_context, id: string, disposition: string) =>
+      dispositions.add(id, disposition),
   });
 }

@@ -5,10 +5,10 @@
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import {
+  callSecondsIn,
   SERVICE_OVERRIDES,
   type WorkflowDefinition,
   type WorkflowVersion,
-  workflowConfigurations,
 } from '../../model/workflow.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
@@ -141,14 +141,13 @@ export async function getVersion(
 
 /** The longest call of a version, in seconds: what a dial needs of it, without its graph. */
 export async function callSecondsMax({ db }: StoreContext, id: string): Promise<number> {
-  const { max_call_duration: setting } = workflowConfigurations.shape;
-  if (!isRowId(id)) return setting.parse(undefined);
+  if (!isRowId(id)) return callSecondsIn({});
   const row = await db
     .selectFrom('workflow_versions')
     .select(sql<unknown>`configurations -> 'max_call_duration'`.as('seconds'))
     .where('id', '=', id)
     .executeTakeFirst();
-  return setting.safeParse(row?.seconds ?? undefined).data ?? setting.parse(undefined);
+  return callSecondsIn({ max_call_duration: row?.seconds });
 }
 
 const hasServices = sql<boolean>`coalesce(${sql.join(

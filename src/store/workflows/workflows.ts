@@ -187,6 +187,36 @@ export async function findByUuid(
   return row === undefined ? undefined : toWorkflow(row);
 }
 
+/** A workflow of the organization with the first of `statuses` that it has, a draft before what is published: what each
+ *  start of a call reads, in one statement. */
+export async function findAgent(
+  context: StoreContext,
+  { organizationId, uuid }: { organizationId: string; uuid: string },
+  statuses: readonly ('draft' | 'published')[],
+): Promise<{ workflow: Workflow; version: WorkflowVersion } | undefined> {
+  if (!isRowId(organizationId)) return undefined;
+  const row = await context.db
+    .selectFrom('workflows as of')
+    .innerJoin('workflow_versions', 'workflow_versions.workflow_id', 'of.id')
+    .selectAll('workflow_versions')
+    .select(['of.organization_id', 'of.uuid', 'of.name', 'of.status as workflow_status'])
+    .select(['of.disposition_codes', 'of.folder_id', 'of.created_at as workflow_created_at'])
+    .where('of.uuid', '=', uuid)
+    .where('of.organization_id', '=', organizationId)
+    .where('workflow_versions.status', 'in', statuses)
+    .orderBy('workflow_versions.status')
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const workflow = toWorkflow({
+    ...row,
+    id: row.workflow_id,
+    status: row.workflow_status,
+    created_at: row.workflow_created_at,
+  });
+  return { workflow, version: toVersion(context, organizationId, row) };
+}
+
 /** The workflow that owns a trigger path, live or archived. */
 export async function findTrigger(
   { db }: StoreContext,
@@ -254,7 +284,9 @@ export async function addDisposition(
     .execute();
 }
 
-function toWorkflow(row: Selectable<WorkflowTable>): Workflow {
+function toWorkflow(
+  row: Omit<Selectable<WorkflowTable>, 'user_id' | 'version_number_last'>,
+): Workflow {
   return {
     id: row.id,
     organizationId: row.organization_id,

@@ -110,7 +110,7 @@ describe('a campaign over such a configuration', () => {
     });
     if (claim === undefined) throw new Error('nobody is due');
     const made = calls.runOf(line, claim, 'csv_0');
-    const run = await store.contacts.begin(claim, made, 10);
+    const run = await store.contacts.begin(claim, made);
     if (run === undefined) throw new Error('not begun');
     return { calls, line, claim, run };
   }

@@ -50,7 +50,7 @@ beforeEach(async () => {
 
 async function begun(claim = claims.shift()): Promise<{ claim: ClaimedAttempt; run: Run }> {
   if (claim === undefined) throw new Error('nobody is due');
-  const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'), 10);
+  const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'));
   if (run === undefined) throw new Error('not begun');
   return { claim, run };
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
+import { statementsSent } from '../sent-statements.ts';
 import { type Queue, queueOf, rows } from './dial-queue-fixture.ts';
 
 describe.each(engines())('the dial queue on the %s engine', (engine) => {
@@ -95,9 +96,10 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
   it('makes the run and the attempt in one step, under the limit of the organization', async () => {
     const [claim, other] = await queue.claim({ count: 2 });
     if (claim === undefined || other === undefined) throw new Error('nobody is due');
-    const run = await queue.begin(claim, 1);
+    await test.sql('update organizations set concurrent_call_limit = 1');
+    const run = await queue.begin(claim);
     expect(run).toMatchObject({ campaignId: queue.campaignId, state: 'initialized' });
-    await expect(queue.begin(other, 1)).rejects.toMatchObject({ code: 'CALL_LIMIT_REACHED' });
+    await expect(queue.begin(other)).rejects.toMatchObject({ code: 'CALL_LIMIT_REACHED' });
     // Neither the call nor the other claim.
     expect(await contacts().freeSlots(queue.organizationId, 3)).toBe(1);
     expect(await queue.begin(claim)).toBeUndefined();
@@ -105,7 +107,8 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
 
   it('begins together what comes together, each attempt with its own run, under the limit', async () => {
     const claims = await queue.claim({ count: 5 });
-    const begun = await Promise.allSettled(claims.map((claim) => queue.begin(claim, 4)));
+    await test.sql('update organizations set concurrent_call_limit = 4');
+    const begun = await Promise.allSettled(claims.map((claim) => queue.begin(claim)));
     expect(begun.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected']);
     const stored = await test.sql(
       `select attempt.id::text as attempt, runs.name from campaign_attempts attempt
@@ -117,6 +120,27 @@ describe.each(engines())('the dial queue on the %s engine', (engine) => {
     expect(stored.map(({ attempt }) => attempt)).toEqual(
       claims.slice(0, 4).map(({ attemptId }) => attemptId),
     );
+  });
+
+  it('takes one statement to begin, however many begin together, and one to settle', async () => {
+    const claims = await queue.claim({ count: 5 });
+    const sent = statementsSent();
+    const [run] = await Promise.all(claims.map((claim) => queue.begin(claim)));
+    // The first alone, the others while it is under way.
+    expect(sent.verbs).toEqual(['with', 'with']);
+    sent.texts.length = 0;
+    const settlement = { outcome: 'busy', again: { delayMs: 1_000, reason: 'busy' } } as const;
+    const [first] = claims;
+    expect(await contacts().settle(first?.attemptId ?? '', settlement)).toBe(true);
+    expect(await contacts().settle(first?.attemptId ?? '', settlement)).toBe(false);
+    sent.stop();
+    expect(sent.verbs).toEqual(['with', 'with']);
+    expect(run).toBeDefined();
+    const settled = await test.sql(
+      'select state, retry_reason, last_outcome from campaign_contacts where id = $1',
+      [first?.contactId],
+    );
+    expect(settled).toEqual([{ state: 'waiting', retry_reason: 'busy', last_outcome: 'busy' }]);
   });
 
   it('begins the others where one claim among them has lapsed', async () => {

@@ -9,7 +9,7 @@ import { type Ground, ground } from '../runs/completed-runs.ts';
 export interface Queue extends Ground {
   campaignId: string;
   claim(limits?: Partial<ClaimLimits>): Promise<ClaimedAttempt[]>;
-  begin(claim: ClaimedAttempt, limit?: number): Promise<Run | undefined>;
+  begin(claim: ClaimedAttempt): Promise<Run | undefined>;
   /** The run of a begun attempt ends. */
   complete(run: Run, disposition: string): Promise<void>;
 }
@@ -29,6 +29,7 @@ export async function queueOf(at: TestStore, contacts: number): Promise<Queue> {
   });
   await at.store.contacts.add(campaign.id, rows(contacts));
   await at.sql("update campaigns set state = 'running' where id = $1", [campaign.id]);
+  await at.sql('update organizations set concurrent_call_limit = 1000');
   return {
     ...on,
     campaignId: campaign.id,
@@ -42,22 +43,18 @@ export async function queueOf(at: TestStore, contacts: number): Promise<Queue> {
         leaseMs: 30_000,
         ...limits,
       }),
-    begin: (claim, limit = 1_000) =>
-      at.store.contacts.begin(
-        claim,
-        {
-          ...on,
-          campaignId: campaign.id,
-          name: `WR-CAMPAIGN-${campaign.id}-${claim.attemptId}`,
-          mode: 'twilio',
-          callType: 'outbound',
-          providerCallId: null,
-          initialContext: {},
-          gatheredContext: {},
-          logs: {},
-        },
-        limit,
-      ),
+    begin: (claim) =>
+      at.store.contacts.begin(claim, {
+        ...on,
+        campaignId: campaign.id,
+        name: `WR-CAMPAIGN-${campaign.id}-${claim.attemptId}`,
+        mode: 'twilio',
+        callType: 'outbound',
+        providerCallId: null,
+        initialContext: {},
+        gatheredContext: {},
+        logs: {},
+      }),
     complete: async ({ id }, disposition) => {
       await at.store.runs.patch(id, { state: 'completed', disposition });
     },

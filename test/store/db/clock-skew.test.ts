@@ -132,7 +132,7 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       const call = { mode: 'twilio', callType: 'outbound', providerCallId: null } as const;
       const facts = { initialContext: {}, gatheredContext: {}, logs: {} };
       const made = { ...on, ...call, ...facts, campaignId: campaign.id, name: 'WR-1' };
-      const run = await contacts.begin(first, made, 100);
+      const run = await contacts.begin(first, made);
       await contacts.placed(first.attemptId);
       await holder.store.runs.patch(run?.id ?? '', { state: 'completed', disposition: 'busy' });
       // Settled by one: due for the other, and counted by its breaker.

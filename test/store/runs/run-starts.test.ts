@@ -1,14 +1,17 @@
 // Runs that clients begin, on both engines: keys of requests, and runs without a call. Source: contract
 // §6.1 and §13.1 item 8.
 
-import { Client } from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { openDatabase } from '../../../src/store/db/connections.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
-import type { CallOfRun } from '../../../src/store/runs/run-starts.ts';
+import { type CallOfRun, IdempotentRunStarts } from '../../../src/store/runs/run-starts.ts';
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
 import { engines } from '../databases.ts';
-import { type TestStore, withStore } from '../engines.ts';
+import { steeredTime, type TestStore, withStore } from '../engines.ts';
+import { loseAnswer, statementsSent } from '../sent-statements.ts';
 import { type RunMaker, runMaker } from './run-rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,13 +33,25 @@ function newRun(at: TestStore, { workflowId, definitionId, configurationId }: Ru
   };
 }
 
+/** Of another process at the same database. */
+function otherProcess(at: TestStore): { starts: IdempotentRunStarts; close: () => Promise<void> } {
+  const { clock, log } = at;
+  const ready = (): Promise<void> => Promise.resolve();
+  const db = openDatabase(at.target(), { ready, clock: systemClock, log });
+  const starts = new IdempotentRunStarts({
+    ...{ db, clock, log, time: steeredTime(() => clock), random: systemRandom, callLimit: 10 },
+    ...{ node: 'other', epoch: '99', secrets: {} as never }, // It opens none.
+  });
+  return { starts, close: () => db.destroy() };
+}
+
 describe.each(engines())('starts on %s', (engine) => {
   const at = withStore(engine);
   const starts = () => at.store.starts;
 
   it('with one key begin one run, however many come at the same moment', async () => {
     const input = newRun(at, await runMaker(at));
-    const all = await Promise.all(Array.from({ length: 8 }, () => starts().start(input, 100, KEY)));
+    const all = await Promise.all(Array.from({ length: 8 }, () => starts().start(input, KEY)));
     expect(new Set(all.map(({ run }) => run.id)).size).toBe(1);
     expect(all.filter(({ isNew }) => isNew)).toHaveLength(1);
     const known = await starts().startedBy(input.organizationId, KEY);
@@ -45,72 +60,131 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('without a key begin a run each', async () => {
     const input = newRun(at, await runMaker(at));
-    const one = await starts().start(input, 100, undefined);
-    const other = await starts().start(input, 100, undefined);
+    const one = await starts().start(input, undefined);
+    const other = await starts().start(input, undefined);
     expect([one.isNew, other.isNew, one.run.id === other.run.id]).toEqual([true, true, false]);
   });
 
   it.each([
-    { limit: 100, sent: 'a transaction', statements: ['begin', 'select', 'insert', 'commit'] },
-    { limit: undefined, sent: 'one statement', statements: ['with'] },
-  ])('that come together share $sent and each gets its own run', async (each) => {
+    { what: 'without keys', keyOf: () => undefined },
+    {
+      what: 'with a key each',
+      keyOf: (nth: number) => ({ key: `order-${nth}`, requestHash: 'a' }),
+    },
+  ])('$what that come together share a statement, and each gets its own run', async ({ keyOf }) => {
     const input = newRun(at, await runMaker(at));
     await at.sql('update organizations set concurrent_call_limit = 100');
-    const statements: string[] = [];
-    const query = Client.prototype.query;
-    const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
-      this: Client,
-      ...from
-    ) {
-      const [text] = from as unknown[];
-      statements.push(String(text).trim().split(/\s/, 1)[0] ?? '');
-      return Reflect.apply(query, this, from);
-    });
     const names = Array.from({ length: 20 }, (_each, nth) => `WR-API-${nth}`);
+    const sent = statementsSent();
     const started = await Promise.all(
-      names.map((name) => starts().start({ ...input, name }, each.limit, undefined)),
-    ).finally(() => spy.mockRestore());
+      names.map((name, nth) => starts().start({ ...input, name }, keyOf(nth))),
+    ).finally(() => sent.stop());
     expect(started.map(({ run }) => run.name)).toEqual(names);
     expect(started.every(({ isNew }) => isNew)).toBe(true);
     expect(new Set(started.map(({ run }) => run.id)).size).toBe(20);
-    expect(statements).toEqual([...each.statements, ...each.statements]);
+    // The first alone, the others while it is under way.
+    expect(sent.verbs).toEqual(['with', 'with']);
+    const keys = await at.sql('select key, run_id from start_keys order by run_id');
+    const all = started.map(({ run }, nth) => ({ key: keyOf(nth)?.key, run_id: run.id }));
+    expect(keys).toEqual(all.filter(({ key }) => key !== undefined));
   });
 
-  it('store the same run in one statement as in a transaction', async () => {
+  it('store what their client sent, as far as the database takes it', async () => {
     const input = {
       ...newRun(at, await runMaker(at)),
       initialContext: { nested: { list: [1, null, 'é'] }, lone: '\ud800', nul: 'a\0b' },
       gatheredContext: { call_tags: ['vip'] },
       logs: { at: 7 },
     };
-    const { run: one } = await starts().start(input, undefined, undefined);
-    const { run: other } = await starts().start(input, 100, undefined);
-    expect({ ...one, id: other.id }).toEqual(other);
-    expect(one.initialContext).toEqual({
+    const { run } = await starts().start(input, undefined);
+    expect(run).toMatchObject({ gatheredContext: { call_tags: ['vip'] }, logs: { at: 7 } });
+    expect(run.initialContext).toEqual({
       nested: { list: [1, null, 'é'] },
       lone: '\uFFFD',
       nul: 'ab',
     });
-    const [first, second] = await at.sql("select to_jsonb(runs) - 'id' as row from runs");
-    expect(first).toEqual(second);
   });
 
-  it('that come together begin as long as there is room', async () => {
+  it('with new keys and used ones among them get each their own, within the limit', async () => {
     const input = newRun(at, await runMaker(at));
-    const all = await Promise.allSettled(
-      Array.from({ length: 12 }, () => starts().start(input, 7, undefined)),
+    const { run: before } = await starts().start(input, KEY);
+    await at.sql('update organizations set concurrent_call_limit = 3');
+    const key = (name: string, requestHash = 'a') => ({ key: name, requestHash });
+    // The first goes alone; the others wait for it, and go together.
+    const keys = [
+      key('n1'),
+      key('n2'),
+      KEY,
+      key('n2'),
+      key('n2', 'b'),
+      key(KEY.key, 'b'),
+      key('n3'),
+    ];
+    const results = await Promise.allSettled(
+      keys.map((each) => starts().start({ ...input, name: each.key }, each)),
     );
-    const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-    expect(refused.map(codeOf)).toEqual(Array(5).fill('CALL_LIMIT_REACHED'));
-    expect(refused[0]).toMatchObject({ facts: { limit: 7 } });
-    expect(await at.sql('select id from runs')).toHaveLength(7);
+    const [n1, n2, known, again, otherBody, otherKnown, beyond] = results.map((each) =>
+      each.status === 'fulfilled' ? each.value : codeOf(each.reason),
+    );
+    expect(n1).toMatchObject({ isNew: true, run: { name: 'n1' } });
+    expect(n2).toMatchObject({ isNew: true, run: { name: 'n2' } });
+    expect(known).toEqual({ isNew: false, run: before });
+    expect(again).toEqual({ ...(n2 as object), isNew: false });
+    expect([otherBody, otherKnown]).toEqual(['START_KEY_REUSED', 'START_KEY_REUSED']);
+    expect(beyond).toBe('CALL_LIMIT_REACHED');
+  });
+
+  it('with a key are carried out once though the answer of the database is lost', async () => {
+    const input = newRun(at, await runMaker(at));
+    const lost = loseAnswer(/insert into start_keys/);
+    const { run, isNew } = await starts()
+      .start(input, KEY)
+      .finally(() => lost.stop());
+    expect(isNew).toBe(true);
+    expect(await at.sql('select id from runs')).toEqual([{ id: run.id }]);
+    expect(await starts().start(input, KEY)).toEqual({ run, isNew: false });
+  });
+
+  it('without a key fail if the answer of the database is lost: they would begin twice', async () => {
+    const input = newRun(at, await runMaker(at));
+    const lost = loseAnswer(/insert into runs/);
+    const started = starts().start(input, undefined);
+    await expect(started.finally(() => lost.stop())).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+  });
+
+  it('of two processes with one key at the same moment begin one run', async () => {
+    const input = newRun(at, await runMaker(at));
+    await at.sql('update organizations set concurrent_call_limit = 100');
+    const other = otherProcess(at);
+    try {
+      for (let round = 0; round < 10; round++) {
+        const key = { key: `order-${round}`, requestHash: 'a' };
+        const results = await Promise.all(
+          [starts(), other.starts, starts(), other.starts].map((each) => each.start(input, key)),
+        );
+        expect(new Set(results.map(({ run }) => run.id)).size).toBe(1);
+        expect(results.filter(({ isNew }) => isNew)).toHaveLength(1);
+        const body = { ...key, requestHash: 'b' };
+        const reused = await Promise.allSettled(
+          [starts(), other.starts].map((each) => each.start(input, body)),
+        );
+        expect(reused.map((each) => each.status === 'rejected' && codeOf(each.reason))).toEqual(
+          Array(2).fill('START_KEY_REUSED'),
+        );
+      }
+      expect(await at.sql('select id from runs')).toHaveLength(10);
+    } finally {
+      await other.close();
+    }
   });
 
   it('keep to the limit of their organization where none is given', async () => {
     const input = newRun(at, await runMaker(at));
     await at.sql('update organizations set concurrent_call_limit = 1');
-    expect((await starts().start(input, undefined, undefined)).isNew).toBe(true);
-    await expect(starts().start(input, undefined, undefined)).rejects.toMatchObject({
+    expect((await starts().start(input, undefined)).isNew).toBe(true);
+    await expect(starts().start(input, undefined)).rejects.toMatchObject({
       code: 'CALL_LIMIT_REACHED',
       facts: { limit: 1 },
     });
@@ -119,9 +193,9 @@ describe.each(engines())('starts on %s', (engine) => {
   it('that come together begin as long as their organization has room, the first first', async () => {
     const input = newRun(at, await runMaker(at));
     await at.sql('update organizations set concurrent_call_limit = 5');
-    await starts().start(input, undefined, undefined);
+    await starts().start(input, undefined);
     const all = await Promise.allSettled(
-      Array.from({ length: 9 }, () => starts().start(input, undefined, undefined)),
+      Array.from({ length: 9 }, () => starts().start(input, undefined)),
     );
     const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
     expect(all.map(({ status }) => status === 'fulfilled')).toEqual(
@@ -133,7 +207,7 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('of an organization that is gone are refused', async () => {
     const input = { ...newRun(at, await runMaker(at)), organizationId: '999999' };
-    await expect(starts().start(input, undefined, undefined)).rejects.toMatchObject({
+    await expect(starts().start(input, undefined)).rejects.toMatchObject({
       code: 'CALL_LIMIT_REACHED',
       facts: { limit: 0 },
     });
@@ -144,13 +218,13 @@ describe.each(engines())('starts on %s', (engine) => {
     async () => {
       const input = newRun(at, await runMaker(at));
       await at.sql('update organizations set concurrent_call_limit = 1');
-      const { run } = await starts().start(input, undefined, undefined);
+      const { run } = await starts().start(input, undefined);
       await at.store.runs.patch(run.id, { state: 'completed' });
       await at.sql('begin');
       await at.sql('select from organizations for no key update');
       await at.sql("update runs set state = 'initialized' where id = $1", [run.id]);
       const started = starts()
-        .start(input, undefined, undefined)
+        .start(input, undefined)
         .catch((error: unknown) => codeOf(error));
       await vi.waitFor(async () =>
         expect(await at.sql('select from pg_locks where not granted')).toHaveLength(1),
@@ -164,7 +238,7 @@ describe.each(engines())('starts on %s', (engine) => {
     const input = newRun(at, await runMaker(at));
     const other = { ...KEY, requestHash: 'b' };
     const all = await Promise.allSettled(
-      [KEY, KEY, other, KEY].map((key) => starts().start(input, 100, key)),
+      [KEY, KEY, other, KEY].map((key) => starts().start(input, key)),
     );
     expect(all.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -179,7 +253,7 @@ describe.each(engines())('starts on %s', (engine) => {
     const input = newRun(at, await runMaker(at));
     const bad = { ...input, workflowId: '999999' };
     const all = await Promise.allSettled(
-      [input, input, bad, input].map((each) => starts().start(each, 100, undefined)),
+      [input, input, bad, input].map((each) => starts().start(each, undefined)),
     );
     expect(all.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -191,9 +265,9 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('refuse a key that was used for another request, and leave no run', async () => {
     const input = newRun(at, await runMaker(at));
-    await starts().start(input, 100, KEY);
+    await starts().start(input, KEY);
     const other = { ...KEY, requestHash: 'b' };
-    await expect(starts().start(input, 100, other)).rejects.toMatchObject({
+    await expect(starts().start(input, other)).rejects.toMatchObject({
       code: 'START_KEY_REUSED',
     });
     await expect(starts().startedBy(input.organizationId, other)).rejects.toMatchObject({
@@ -204,11 +278,11 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('remove a key after a day, and delete what has lapsed', async () => {
     const input = newRun(at, await runMaker(at));
-    const first = await starts().start(input, 100, KEY);
-    await starts().start(input, 100, { key: 'another', requestHash: 'x' });
+    const first = await starts().start(input, KEY);
+    await starts().start(input, { key: 'another', requestHash: 'x' });
     at.clock.advance(DAY_MS);
     expect(await starts().startedBy(input.organizationId, KEY)).toBeUndefined();
-    const again = await starts().start(input, 100, { ...KEY, requestHash: 'b' });
+    const again = await starts().start(input, { ...KEY, requestHash: 'b' });
     expect(again.isNew).toBe(true);
     expect(again.run.id).not.toBe(first.run.id);
     expect(await at.sql('select key from start_keys')).toEqual([{ key: KEY.key }]);
@@ -216,7 +290,7 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('keep the keys of organizations apart', async () => {
     const input = newRun(at, await runMaker(at));
-    await starts().start(input, 100, KEY);
+    await starts().start(input, KEY);
     const foreign = { ...KEY, requestHash: 'b' };
     expect(await starts().startedBy('999999', foreign)).toBeUndefined();
     expect(await starts().startedBy('x', KEY)).toBeUndefined();
@@ -224,13 +298,15 @@ describe.each(engines())('starts on %s', (engine) => {
 
   it('that are over the limit keep no key', async () => {
     const input = newRun(at, await runMaker(at));
+    await at.sql('update organizations set concurrent_call_limit = 0');
     const refused = await starts()
-      .start(input, 0, KEY)
+      .start(input, KEY)
       .catch((error: unknown) => codeOf(error));
     expect(refused).toBe('CALL_LIMIT_REACHED');
-    expect((await starts().start(input, 1, KEY)).isNew).toBe(true);
+    await at.sql('update organizations set concurrent_call_limit = 1');
+    expect((await starts().start(input, KEY)).isNew).toBe(true);
     // It has its place already.
-    expect((await starts().start(input, 1, KEY)).isNew).toBe(false);
+    expect((await starts().start(input, KEY)).isNew).toBe(false);
   });
 });
 
@@ -261,7 +337,8 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     expect(await at.store.runs.countOpen()).toBe(0);
     expect(await at.store.runs.openRuns()).toEqual([]);
     await made.make();
-    const { run, isNew } = await starts().startIdle(callOf(made, idle.id), 2, undefined);
+    await at.sql('update organizations set concurrent_call_limit = 2');
+    const { run, isNew } = await starts().startIdle(callOf(made, idle.id), undefined);
     expect([run.id, isNew]).toEqual([idle.id, true]);
     expect(run).toMatchObject({
       mode: 'ari',
@@ -284,9 +361,9 @@ describe.each(engines())('a run without a call on %s', (engine) => {
   it('is started once, by its own agent, within the limit', async () => {
     const made = await runMaker(at);
     const idle = await starts().createIdle(newRun(at, made));
-    const refused = (more: Partial<CallOfRun>, limit = 10) =>
+    const refused = (more: Partial<CallOfRun>) =>
       starts()
-        .startIdle(callOf(made, idle.id, more), limit, undefined)
+        .startIdle(callOf(made, idle.id, more), undefined)
         .then(
           () => 'started',
           (error: unknown) => codeOf(error),
@@ -295,7 +372,9 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     expect(await refused({ runId: 'x' })).toBe('RUN_NOT_FOUND');
     expect(await refused({ organizationId: '999999' })).toBe('RUN_NOT_FOUND');
     expect(await refused({ workflowId: '999999' })).toBe('RUN_OF_OTHER_WORKFLOW');
-    expect(await refused({}, 0)).toBe('CALL_LIMIT_REACHED');
+    await at.sql('update organizations set concurrent_call_limit = 0');
+    expect(await refused({})).toBe('CALL_LIMIT_REACHED');
+    await at.sql('update organizations set concurrent_call_limit = 10');
     const both = await Promise.all([refused({}), refused({})]);
     expect(both.sort()).toEqual(['RUN_HAS_CALL', 'started']);
     expect(await refused({ workflowId: '999999' })).toBe('RUN_HAS_CALL');
@@ -306,7 +385,7 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     for (const state of ['completed', 'running'] as const) {
       const { id } = await starts().createIdle(newRun(at, made));
       await at.store.runs.patch(id, { state });
-      const started = starts().startIdle(callOf(made, id), 10, undefined);
+      const started = starts().startIdle(callOf(made, id), undefined);
       expect(codeOf(await started.catch((error: unknown) => error))).toBe('RUN_HAS_CALL');
     }
   });
@@ -314,8 +393,8 @@ describe.each(engines())('a run without a call on %s', (engine) => {
   it('is known by the key of the request that started it', async () => {
     const made = await runMaker(at);
     const idle = await starts().createIdle(newRun(at, made));
-    await starts().startIdle(callOf(made, idle.id), 10, KEY);
-    const again = await starts().startIdle(callOf(made, idle.id), 10, KEY);
+    await starts().startIdle(callOf(made, idle.id), KEY);
+    const again = await starts().startIdle(callOf(made, idle.id), KEY);
     expect([again.run.id, again.isNew]).toEqual([idle.id, false]);
   });
 });

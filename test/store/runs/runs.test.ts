@@ -9,6 +9,7 @@ import type { RunPage, RunScope } from '../../../src/store/runs/run-filters.ts';
 import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
+import { loseAnswer, statementsSent } from '../sent-statements.ts';
 
 const PAGE: RunPage = {
   filter: {},
@@ -123,6 +124,20 @@ describe.each(engines())('runs on %s', (engine) => {
     const on = await bench(at);
     const [one, other] = await Promise.all([start(at, on, 100, 'CA1'), start(at, on, 100, 'CA1')]);
     expect(other.id).toBe(one.id);
+  });
+
+  it('gives one run to a provider call, in one statement, though its answer is lost', async () => {
+    const on = await bench(at);
+    const call = { ...newCall(on, 'CA1'), organizationId: at.owner.organizationId };
+    const sent = statementsSent();
+    const { run } = await at.store.runs.create(call).finally(() => sent.stop());
+    expect(sent.verbs).toEqual(['with']);
+    const lost = loseAnswer(/insert into runs/);
+    const other = await at.store.runs
+      .create({ ...call, providerCallId: 'CA2' })
+      .finally(() => lost.stop());
+    const ids = [{ id: run.id }, { id: other.run.id }];
+    expect(await at.sql('select id from runs order by id')).toEqual(ids);
   });
 
   it('never passes the limit, however many start at the same moment', async () => {

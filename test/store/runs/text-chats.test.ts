@@ -92,7 +92,7 @@ describe.each(engines())('text chats on %s', (engine) => {
       initialContext: {},
       gatheredContext: {},
     };
-    await expect(at.store.starts.startIdle(call, 10, undefined)).rejects.toMatchObject({
+    await expect(at.store.starts.startIdle(call, undefined)).rejects.toMatchObject({
       code: 'RUN_HAS_CALL',
     });
   });

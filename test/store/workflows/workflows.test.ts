@@ -5,6 +5,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { Workflow } from '../../../src/model/workflow.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
+import { statementsSent } from '../sent-statements.ts';
 
 const DEFINITION = {
   nodes: [{ id: '1', type: 'startCall', position: { x: 0, y: 0 }, data: { name: 'Start', b: 1 } }],
@@ -275,6 +276,37 @@ describe.each(engines())('workflows on %s', (engine) => {
     for (const code of ['busy', 'sold', 'busy']) await at.store.workflows.addDisposition(id, code);
     const read = await at.store.workflows.get(at.owner.organizationId, id);
     expect(read?.dispositionCodes).toEqual(['busy', 'sold']);
+  });
+
+  it('gives an agent with its version in one statement, to its organization alone', async () => {
+    const { workflows } = at.store;
+    const workflow = await create(at, 'Desk', []);
+    const { uuid, organizationId } = workflow;
+    const asked = { organizationId, uuid };
+    const version = await workflows.published(workflow.id);
+    const sent = statementsSent();
+    expect(await workflows.findAgent(asked, ['draft', 'published'])).toEqual({ workflow, version });
+    sent.stop();
+    expect(sent.verbs).toEqual(['select']);
+    const draft = await workflows.saveDraft(workflow.id, { configurations: { a: 1 } });
+    const either = await workflows.findAgent(asked, ['draft', 'published']);
+    expect(either?.version).toEqual(draft);
+    expect((await workflows.findAgent(asked, ['published']))?.version).toEqual(version);
+    const other = { uuid, organizationId: '999999' };
+    expect(await workflows.findAgent(other, ['published'])).toBeUndefined();
+    expect(await workflows.findAgent({ ...asked, uuid: 'nobody' }, ['published'])).toBeUndefined();
+  });
+
+  it('asks once whether a disposition is listed', async () => {
+    const { id } = await create(at, 'Desk', []);
+    const { workflows } = at.store;
+    await workflows.addDisposition(id, 'busy');
+    const sent = statementsSent();
+    await workflows.addDisposition(id, 'busy');
+    expect(sent.verbs).toEqual([]);
+    await workflows.addDisposition(id, 'sold');
+    sent.stop();
+    expect(sent.verbs).toEqual(['update']);
   });
 
   it('finds nothing for ids of other organizations and impossible ids', async () => {

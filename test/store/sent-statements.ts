@@ -1,0 +1,56 @@
+// The statements that this process sends to databases meanwhile, whoever sends them.
+
+import { Client } from 'pg';
+import { vi } from 'vitest';
+
+export interface SentStatements {
+  /** As they were sent, with one space in place of each gap. The heartbeat of the node is left out: it comes by the real
+   *  clock. */
+  readonly texts: string[];
+  /** Of each, what it is: `select`, `begin`, `with`. */
+  readonly verbs: string[];
+  stop(): void;
+}
+
+const HEARTBEAT = /^update "nodes" set "seen_at"/;
+
+export function statementsSent(): SentStatements {
+  const texts: string[] = [];
+  const query = Client.prototype.query;
+  const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
+    this: Client,
+    ...from
+  ) {
+    const [text] = from as unknown[];
+    if (typeof text === 'string' && !HEARTBEAT.test(text)) {
+      texts.push(text.trim().replaceAll(/\s+/g, ' '));
+    }
+    return Reflect.apply(query, this, from);
+  });
+  return {
+    texts,
+    get verbs() {
+      return texts.map((text) => text.replace('/* repeatable */ ', '').split(' ', 1)[0] ?? '');
+    },
+    stop: () => spy.mockRestore(),
+  };
+}
+
+/** The first statement that `pattern` matches is carried out, and the connection lost before its answer. */
+export function loseAnswer(pattern: RegExp): { stop(): void } {
+  const query = Client.prototype.query;
+  let isLost = false;
+  const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
+    this: Client,
+    ...from
+  ) {
+    const answer: unknown = Reflect.apply(query, this, from);
+    const [text] = from as unknown[];
+    if (isLost || typeof text !== 'string' || !pattern.test(text)) return answer;
+    isLost = true;
+    return Promise.resolve(answer).then(() => {
+      throw new Error('Connection terminated unexpectedly');
+    });
+  });
+  return { stop: () => spy.mockRestore() };
+}
