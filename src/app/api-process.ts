@@ -10,7 +10,7 @@ import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
-import { PBX_WORKER, SUPERVISOR } from '../cluster/ipc-message.ts';
+import { PBX_WORKER, runCompleted, SUPERVISOR } from '../cluster/ipc-message.ts';
 import { relayFromWorkers } from '../cluster/live-relay.ts';
 import { aggregateMetrics } from '../cluster/metrics-aggregation.ts';
 import { examinedByWorker } from '../cluster/pbx-examination.ts';
@@ -60,8 +60,8 @@ export async function startApiProcess(
   const pbx = providers.pbx.map(({ name }) => name);
   const campaigns = new CampaignRouter(campaignPlanDeps(deps), workers, pbx);
   const jobs = new BackgroundJobs(config, { ...deps, ...deps.http }, campaigns);
-  deps.closing.onCompleted = () => jobs.noteCompleted();
-  link.onNotification('completed', () => jobs.noteCompleted());
+  deps.closing.onCompleted = (completed) => jobs.noteCompleted(completed);
+  link.onNotification('completed', (body) => jobs.noteCompleted(runCompleted.parse(body)));
   await jobs.recover();
   const watchWorker = relayFromWorkers(link, events.live, () => workers.numbers);
   workers.onJoined = (worker) => {

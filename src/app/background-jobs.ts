@@ -4,6 +4,7 @@
 import { PostCallDispatcher } from '../call/after/post-call-dispatcher.ts';
 import type { PostCallJobDeps } from '../call/after/post-call-job.ts';
 import type { DeliverDeps } from '../call/after/webhook-delivery.ts';
+import type { CompletedRun } from '../call/closing/run-closing.ts';
 import type { RecoveryDeps } from '../call/control/crash-recovery.ts';
 import { CrashRecovery } from '../call/control/crash-recovery.ts';
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
@@ -64,10 +65,9 @@ export class BackgroundJobs {
     this.#recovery.wake();
   }
 
-  /** A run was completed. */
-  noteCompleted(): void {
+  noteCompleted({ hasAfterwork }: CompletedRun): void {
     this.dispatcher.noteCompleted();
-    this.#afterCalls.wake();
+    if (hasAfterwork) this.#afterCalls.wake();
   }
 
   /** Campaigns stop dialling. */

@@ -32,7 +32,7 @@ export async function startCallWorker(
   const open = await openGatewayParts(config, log, forked);
   const { store } = open;
   const callDeps = open.calls;
-  callDeps.closing.onCompleted = () => void link.notify(API, 'completed', {});
+  callDeps.closing.onCompleted = (completed) => void link.notify(API, 'completed', completed);
   const control = createCallControl(callDeps);
   const media = await openMediaEndpoints(open, control, log);
   acceptHandedOffSocket(link, takeUpgrades(open, media));

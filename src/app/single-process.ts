@@ -41,7 +41,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     { ...callDeps, ...callDeps.http, models: callDeps.services.speech, store },
     control.campaignCalls,
   );
-  callDeps.closing.onCompleted = () => jobs.noteCompleted();
+  callDeps.closing.onCompleted = (completed) => jobs.noteCompleted(completed);
   await jobs.recover();
   control.textChats.start();
   const media = await openMediaEndpoints(open, control, log);

@@ -56,6 +56,9 @@ export function closeHandle(handle: IpcHandle | undefined): void {
   else handle?.close();
 }
 
+/** A run was completed at a worker. */
+export const runCompleted = z.object({ hasAfterwork: z.boolean() });
+
 /** A process died. */
 export const workerGone = z.object({ worker: number });
 

@@ -80,12 +80,14 @@ async function attempt(
   }
   const { definition, configurations } = version;
   const reviewing = { work, run, definition, configurations };
-  const areReviewed = await review(deps, reviewing, stop);
-  if (!areReviewed) {
+  const reviewed = await review(deps, reviewing, stop);
+  if (reviewed === 'again') {
     await store.afterworks.postpone(run.id, REVIEW_AGAIN_MS);
     return false;
   }
-  return fire(deps, run.id, webhooksOf(definition));
+  // Read again, because it contains the reviews by now.
+  const current = reviewed === 'done' ? await store.runs.find(run.id) : run;
+  return fire(deps, current ?? run, webhooksOf(definition));
 }
 
 interface Reviewing {
@@ -95,16 +97,16 @@ interface Reviewing {
   configurations: Record<string, unknown>;
 }
 
-/** False if a review failed and should be repeated. */
+/** `again`: a review failed and should be repeated. */
 async function review(
   deps: PostCallJobDeps,
   { work, run, definition, configurations }: Reviewing,
   stop: AbortSignal,
-): Promise<boolean> {
+): Promise<'none' | 'done' | 'again'> {
   const open = reviewsOf(definition).filter((each) => {
     return !Object.hasOwn(run.annotations, annotationKey(each));
   });
-  if (open.length === 0) return true;
+  if (open.length === 0) return 'none';
   const events = effectiveEvents(await deps.store.runs.events(run.id));
   const now = deps.clock.now();
   const isLast =
@@ -120,7 +122,7 @@ async function review(
       if (record === undefined) areAll = false;
       else await deps.store.afterworks.annotate(run.id, record);
     }
-    return areAll;
+    return areAll ? 'done' : 'again';
   } finally {
     deadline.done();
   }
@@ -148,23 +150,23 @@ async function settled(
   }
 }
 
-/** The run is read again, because it now contains the reviews. */
 async function fire(
   { store, clock, publicUrl }: PostCallJobDeps,
-  runId: string,
+  run: Run,
   webhooks: readonly WebhookNodeSettings[],
 ): Promise<boolean> {
-  const run = webhooks.length === 0 ? undefined : await store.runs.find(runId);
   const workflow =
-    run === undefined ? undefined : await store.workflows.get(run.organizationId, run.workflowId);
-  if (run === undefined || workflow === undefined) {
-    await store.afterworks.finish(runId, []);
+    webhooks.length === 0
+      ? undefined
+      : await store.workflows.get(run.organizationId, run.workflowId);
+  if (workflow === undefined) {
+    await store.afterworks.finish(run.id, []);
     return false;
   }
   const token = await store.runs.publicToken(run.id);
   const facts = { run, workflow, token, publicUrl, now: clock.now() };
   await store.afterworks.finish(
-    runId,
+    run.id,
     webhooks.map((webhook) => deliveryOf(webhook, facts)),
   );
   return true;

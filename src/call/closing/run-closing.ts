@@ -45,6 +45,8 @@ export interface RunEnding {
   provider?: ProviderName;
   /** Of the version that ran. Default: read if there is a transcript to write. */
   settings?: Record<string, unknown>;
+  /** False: no review and no webhook follows. Default: what the agent has, which is read then. */
+  hasAfterwork?: boolean;
   /** Run by the closer that claims the end, before anything is stored. Must not reject. */
   onClaimed?: () => Promise<void>;
 }
@@ -59,14 +61,17 @@ export interface RunClosingDeps {
   log: Log;
 }
 
-type Ended = Pick<RunEnding, 'reason' | 'settings'>;
+type Ended = Pick<RunEnding, 'reason' | 'settings' | 'hasAfterwork'>;
+
+/** What others in this process may do about a run that is completed. */
+export type CompletedRun = { hasAfterwork: boolean };
 
 export class RunClosing {
   readonly #deps: RunClosingDeps;
   /** Closings in progress, by run: a second closer in this process waits for the first. */
   readonly #underWay = new Map<string, Promise<void>>();
   /** Called for every run that is completed in this process. Must not throw. */
-  onCompleted: (() => void) | undefined;
+  onCompleted: ((completed: CompletedRun) => void) | undefined;
 
   constructor(deps: RunClosingDeps) {
     this.#deps = deps;
@@ -81,7 +86,7 @@ export class RunClosing {
       await this.#flush(run);
       await this.#complete(run, runLog, ending);
       this.#deps.events.release(run.id); // After a failure it stays, for the next attempt.
-      this.onCompleted?.();
+      this.onCompleted?.({ hasAfterwork: ending.hasAfterwork ?? true });
     });
   }
 
@@ -110,7 +115,7 @@ export class RunClosing {
       } finally {
         events.release(run.id);
       }
-      this.onCompleted?.();
+      this.onCompleted?.({ hasAfterwork: ended.hasAfterwork ?? true });
     });
   }
 
@@ -149,11 +154,17 @@ export class RunClosing {
     const { clock, store, log } = this.#deps;
     const counting = effectiveEvents(events);
     const outcome = runOutcomeOf(counting, ended.reason);
+    const { faults, worked } = serviceResultsOf(counting);
     const storing = async (): Promise<void> => {
       const files = await this.#files(run, counting, ended.settings);
       await store.workflows.addDisposition(run.workflowId, outcome.disposition);
-      await store.runs.patch(run.id, { ...this.#patch(outcome, counting), ...files });
-      await this.#noteServices(run, counting);
+      await store.runs.patch(run.id, {
+        ...this.#patch(outcome, counting),
+        ...files,
+        servicesWorked: worked,
+        ...(ended.hasAfterwork === false ? { hasAfterwork: false } : {}),
+      });
+      await this.#noteFaults(run, faults);
     };
     await withDeadline(clock, STORE_MS_MAX, 'store the outcome', storing());
     const seconds = Math.round(outcome.durationS);
@@ -161,15 +172,13 @@ export class RunClosing {
   }
 
   /** For the owner of the services; the run is completed without it. */
-  async #noteServices(
+  async #noteFaults(
     { id: runId, organizationId }: Run,
-    events: readonly CallEvent[],
+    faults: readonly MetServiceFault[],
   ): Promise<void> {
     const { store, log } = this.#deps;
-    const { faults, worked } = serviceResultsOf(events);
     try {
       for (const fault of faults) await store.serviceFaults.note({ organizationId, runId }, fault);
-      await store.serviceFaults.clear(organizationId, { services: worked });
     } catch (error) {
       log.warn({ err: error, runId }, 'faults of speech services not stored');
     }

@@ -56,6 +56,7 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
     endedAt,
     provider: plan.provider.name,
     settings: plan.storedSettings,
+    hasAfterwork: plan.hasAfterwork,
   });
 }
 

@@ -16,6 +16,7 @@ import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { linesFor } from '../../workflow/engine/language-lines.ts';
 import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
+import { hasPostCallNodes } from '../../workflow/graph/post-call-nodes.ts';
 import { NO_TOOLS, type NodeTools } from '../../workflow/tools/offered-functions.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from './sound-library.ts';
@@ -39,6 +40,8 @@ export interface CallPlan {
   storedSettings: Record<string, unknown>;
   /** Undefined if nothing is fetched before the first word. */
   preCall: PreCallFetch | undefined;
+  /** False: no review and no webhook follows the call. A draft may get one until then. */
+  hasAfterwork: boolean;
 }
 
 /** Throws WORKFLOW_INVALID if the version cannot run. */
@@ -75,6 +78,7 @@ export function planCall(input: {
     ...input.sounds,
     storedSettings: input.version.configurations,
     preCall: undefined,
+    hasAfterwork: input.version.status === 'draft' || hasPostCallNodes(input.version.definition),
   };
 }
 

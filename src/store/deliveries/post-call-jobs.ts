@@ -2,11 +2,13 @@
 // no way of completing a run can omit it.
 
 import { type Selectable, sql } from 'kysely';
-import { isRowId, jsonText, plainText } from '../db/column-values.ts';
+import { Batches } from '../../std/batches.ts';
+import { isRowId, jsonText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import { type DueClaim, dueIds } from '../db/due-rows.ts';
-import type { StoreContext, TransactionContext } from '../db/store-context.ts';
+import type { StoreContext } from '../db/store-context.ts';
 import type { AfterworkTable } from '../db/tables.ts';
+import { together, togetherLimits } from '../db/together.ts';
 import { withContext } from '../db/with-context.ts';
 import type { NewDelivery } from './webhook-deliveries.ts';
 
@@ -35,11 +37,21 @@ const TAGS_MAX = 200;
 export type PostCallJobStore = ReturnType<typeof postCallJobStore>;
 
 export function postCallJobStore(context: StoreContext) {
+  const finishes = new Batches<Finish, undefined>(
+    (finished) =>
+      together(finished, async (some) => {
+        await finishAll(context, some);
+        return some.map(() => ({ value: undefined }));
+      }),
+    togetherLimits(({ deliveries }) => deliveries),
+  );
   return withContext(context, {
     claim: claimAfterworks,
     postpone,
     annotate,
-    finish,
+    finish: async (_context, runId: string, deliveries: readonly NewDelivery[]): Promise<void> => {
+      if (isRowId(runId)) await finishes.add('', { runId, deliveries });
+    },
   });
 }
 
@@ -99,51 +111,53 @@ async function annotate(context: StoreContext, runId: string, review: ReviewReco
   });
 }
 
-/** Everything is done: creates the deliveries and ends the work in one transaction. A node that has a delivery
- *  for the run keeps it. */
-async function finish(
-  context: StoreContext,
-  runId: string,
-  deliveries: readonly NewDelivery[],
-): Promise<void> {
-  if (!isRowId(runId)) return;
-  await context.db.transaction().execute(async (tx) => {
-    const run = await tx
-      .selectFrom('runs')
-      .select(['organization_id', 'workflow_id'])
-      .where('id', '=', runId)
-      .executeTakeFirst();
-    if (run === undefined) return;
-    for (const delivery of deliveries) {
-      await insertDelivery(tx, context, { ...run, run_id: runId }, delivery);
-    }
-    await tx.deleteFrom('afterworks').where('run_id', '=', runId).execute();
-  });
+/** The end of a run's work. */
+interface Finish {
+  runId: string;
+  deliveries: readonly NewDelivery[];
 }
 
-async function insertDelivery(
-  tx: TransactionContext,
-  { clock, time }: StoreContext,
-  owner: { organization_id: string; workflow_id: string; run_id: string },
-  delivery: NewDelivery,
+/** Everything is done: creates the deliveries and ends the work, in one statement for all runs whose work ends at the
+ *  same time. A node that has a delivery for the run keeps it. */
+async function finishAll(
+  { db, clock, time }: StoreContext,
+  finished: readonly Finish[],
 ): Promise<void> {
-  await tx
-    .insertInto('deliveries')
-    .values({
-      ...owner,
-      node_id: delivery.nodeId,
-      node_name: delivery.nodeName,
-      method: delivery.method,
-      url: delivery.url,
-      headers: jsonText(delivery.headers),
-      credential_uuid: delivery.credentialUuid,
-      body: delivery.body === null ? null : plainText(delivery.body),
-      state: 'pending',
-      due_at: time(),
-      created_at: new Date(clock.now()),
-    })
-    .onConflict((conflict) => conflict.constraint('deliveries_node').doNothing())
-    .execute();
+  const fresh = finished
+    .flatMap(({ runId, deliveries }) => deliveries.map((each) => deliveryRow(runId, each)))
+    .map((row, nth) => ({ ...row, nth }));
+  await sql`
+    with made as (
+      insert into deliveries (
+        organization_id, workflow_id, run_id, node_id, node_name, method, url, headers,
+        credential_uuid, body, state, due_at, created_at
+      )
+      select organization_id, workflow_id, runs.id, node_id, node_name, method, url, headers,
+        credential_uuid, body, 'pending', ${time()}, ${new Date(clock.now())}::timestamptz
+      from json_to_recordset(${jsonText(fresh)}::json) as fresh (
+        run_id bigint, node_id text, node_name text, method text, url text, headers json,
+        credential_uuid text, body text, nth integer
+      )
+      join runs on runs.id = fresh.run_id
+      order by nth
+      on conflict on constraint deliveries_node do nothing
+    )
+    delete from afterworks where run_id = any(${finished.map(({ runId }) => runId)}::bigint[])`.execute(
+    db,
+  );
+}
+
+function deliveryRow(runId: string, delivery: NewDelivery): object {
+  return {
+    run_id: runId,
+    node_id: delivery.nodeId,
+    node_name: delivery.nodeName,
+    method: delivery.method,
+    url: delivery.url,
+    headers: delivery.headers,
+    credential_uuid: delivery.credentialUuid,
+    body: delivery.body,
+  };
 }
 
 function withUsage(

@@ -21,6 +21,11 @@ export function reviewsOf({ nodes }: WorkflowDefinition): ReviewNodeSettings[] {
   return settingsOf(nodes, (type, { data }) => type.review?.(data));
 }
 
+/** Whether anything is to be done after a call. */
+export function hasPostCallNodes(definition: WorkflowDefinition): boolean {
+  return webhooksOf(definition).length > 0 || reviewsOf(definition).length > 0;
+}
+
 function settingsOf<Settings>(
   nodes: readonly WorkflowNode[],
   read: (type: NodeType, node: WorkflowNode) => Settings | undefined,

@@ -7,7 +7,7 @@ import { EventLog } from '../../../src/call/log/event-log.ts';
 import { readPriceTable } from '../../../src/model/price-table.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
-import { type CallHarness, withCallHarness } from '../call-harness.ts';
+import { type CallHarness, drinks, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 
@@ -125,6 +125,36 @@ describe('a lasting fault of a speech service', () => {
       record.fault(new ServiceFault('stt', 'vosk', 'network', { detail: 'refused' }), false),
     );
     expect(await stored(organizationId)).toEqual([]);
+  });
+});
+
+describe('what follows a completed run', () => {
+  const following = async (nodes: object[]) => {
+    const harness = held.harness;
+    const definition = { ...drinks, nodes: [...drinks.nodes, ...(nodes as typeof drinks.nodes)] };
+    await harness.prepare(definition);
+    const heard: boolean[] = [];
+    harness.deps.closing.onCompleted = ({ hasAfterwork }) => void heard.push(hasAfterwork);
+    const { stream, run } = await harness.inboundCall();
+    stream.hangUp();
+    await harness.ended(run);
+    return { heard, due: (await harness.at.sql('select run_id from afterworks')).length };
+  };
+
+  it('is nothing for an agent without reviews and webhooks, and nobody looks for it', async () => {
+    expect(await following([])).toEqual({ heard: [false], due: 0 });
+  });
+
+  it('is stored with the end for an agent with one', async () => {
+    const data = { name: 'Hook', endpoint_url: 'https://crm.example.com' };
+    const hook = { id: 'hook', type: 'webhook', data };
+    expect(await following([hook])).toEqual({ heard: [true], due: 1 });
+  });
+
+  it('is found out after a call that never connected', async () => {
+    const { run, closing } = await ringing(held.harness);
+    await closing.end(run, busy);
+    expect(await held.harness.at.sql('select run_id from afterworks')).toHaveLength(1);
   });
 });
 

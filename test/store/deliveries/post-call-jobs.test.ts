@@ -11,6 +11,7 @@ import {
   otherOrganization,
   webhook,
 } from '../runs/completed-runs.ts';
+import { statementsSent } from '../sent-statements.ts';
 
 const CLAIM = { limit: 10, except: [], leaseMs: 60_000 };
 const PAGE = { limit: 50, offset: 0 };
@@ -35,6 +36,31 @@ describe.each(engines())('afterworks on %s', (engine) => {
     const run = await openRun(at, await ground(at));
     await at.sql(`update runs set state = 'completed' where id = $1`, [run.id]);
     expect((await at.store.afterworks.claim(CLAIM)).map(({ runId }) => runId)).toEqual([run.id]);
+  });
+
+  it('are not due for a run of which it is known that nothing follows it', async () => {
+    const on = await ground(at);
+    const none = await openRun(at, on);
+    await at.store.runs.patch(none.id, { state: 'completed', hasAfterwork: false });
+    const run = await completedRun(at, on);
+    expect((await at.store.afterworks.claim(CLAIM)).map(({ runId }) => runId)).toEqual([run.id]);
+  });
+
+  it('end in one statement, those that end together in one for all', async () => {
+    const on = await ground(at);
+    const runs = [
+      await completedRun(at, on),
+      await completedRun(at, on),
+      await completedRun(at, on),
+    ];
+    const sent = statementsSent();
+    await Promise.all(
+      runs.map(({ id }, nth) => at.store.afterworks.finish(id, nth === 1 ? [webhook()] : [])),
+    ).finally(() => sent.stop());
+    // The first alone, the others while it is under way.
+    expect(sent.verbs).toEqual(['with', 'with']);
+    expect(await at.sql('select run_id from afterworks')).toEqual([]);
+    expect(await at.sql('select run_id from deliveries')).toEqual([{ run_id: runs[1]?.id }]);
   });
 
   it('are neither kept nor lost without the transaction that completes the run', async () => {
