@@ -150,7 +150,7 @@ export class WorkerRouter implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const holder = await this.#holder(runId);
+    const holder = await this.#taker(runId);
     const reply = await this.#byOneOf(
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.answer(name, runId, request),
@@ -172,7 +172,7 @@ export class WorkerRouter implements CallService {
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const holder = await this.#holder(runId);
+    const holder = await this.#taker(runId);
     const reply = await this.#byOneOf(
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.event(name, runId, request),
@@ -221,6 +221,12 @@ export class WorkerRouter implements CallService {
 
   #isPbx(name: ProviderName): boolean {
     return this.#deps.providers.pbx.some((provider) => provider.name === name);
+  }
+
+  /** For a webhook about a run. With one worker there is no choice, and nothing is read. */
+  #taker(runId: string): Promise<PooledWorker | undefined> {
+    const { workers } = this.#deps;
+    return workers.isSingle ? this.#pbxWorker() : this.#holder(runId);
   }
 
   /** `id`: of a run or of a transfer. Undefined if it is none of ours. */

@@ -26,6 +26,7 @@ import { resealTools } from './library/sealed-headers.ts';
 import { ServiceFaultRepository } from './library/service-faults.ts';
 import { ToolRepository } from './library/tools.ts';
 import { type OpenNodeOptions, openNode } from './open-node.ts';
+import { ReportedCalls } from './reported-calls.ts';
 import { ReportRepository } from './runs/reports.ts';
 import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { runStore } from './runs/run-store.ts';
@@ -118,6 +119,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     folders: new FolderRepository(context),
     runs: runStore(context),
     reports: new ReportRepository(context),
+    reportedCalls: new ReportedCalls(context),
     starts: new IdempotentRunStarts(context),
     textChats: new TextChatRepository(context),
     afterworks: postCallJobStore(context),

@@ -14,6 +14,7 @@ import type { CredentialStore } from './library/credentials.ts';
 import type { ModelConfigurationStore } from './library/model-configurations.ts';
 import type { ServiceFaultStore } from './library/service-faults.ts';
 import type { ToolStore } from './library/tools.ts';
+import type { ReportedCallStore } from './reported-calls.ts';
 import type { ReportStore } from './runs/reports.ts';
 import type { RunStartStore } from './runs/run-starts.ts';
 import type { RunStore } from './runs/run-store.ts';
@@ -44,6 +45,7 @@ export interface Store {
   readonly folders: FolderStore;
   readonly runs: RunStore;
   readonly reports: ReportStore;
+  readonly reportedCalls: ReportedCallStore;
   readonly starts: RunStartStore;
   readonly textChats: TextChatStore;
   readonly afterworks: PostCallJobStore;

@@ -30,10 +30,14 @@ function withWorkers(harness: CallHarness) {
   const { deps } = harness;
   const { runs } = deps.store;
   const ownerOf = async (id: string) => {
+    at.ownersRead += 1;
     const [row] = await harness.at.sql('select owner_node from runs where id = $1', [id]);
     return row && { node: String(row['owner_node']), isOwn: false };
   };
-  const at = { there: [1, 2], idlest: 1, asked: [] as string[], waits: 0, busy: deferred() };
+  const at = {
+    ...{ there: [1, 2], idlest: 1, asked: [] as string[], waits: 0, busy: deferred() },
+    ...{ isSingle: false, ownersRead: 0 },
+  };
   at.busy.resolve();
   const control = (number: number): CallControl => {
     const { log, clock, random } = deps;
@@ -88,7 +92,9 @@ function withWorkers(harness: CallHarness) {
   const workers: WorkerPool = {
     leastLoaded: () => (at.idlest === 1 || at.idlest === 2 ? both[at.idlest] : undefined),
     pbxWorker: () => both[1],
-    isSingle: false,
+    get isSingle() {
+      return at.isSingle;
+    },
     byNode: (node) => (node === nodeOf(1) ? both[1] : node === nodeOf(2) ? both[2] : undefined),
     takesCalls: true,
     activeCalls: 3,
@@ -128,6 +134,21 @@ const wish = (harness: CallHarness, idempotencyKey: string | null = null): Start
   configurationId: null,
   fromPhoneNumberId: null,
   idempotencyKey,
+});
+
+describe('webhooks of a gateway with one worker', () => {
+  it('reach it without a look at the owner of their run', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
+    await callService.event('twilio', runId, reporting(runId, 'ringing'));
+    expect(at.ownersRead).toBe(1);
+    at.isSingle = true;
+    await callService.event('twilio', runId, reporting(runId, 'in-progress', 2));
+    await callService.answer('twilio', runId, answering(runId));
+    expect(at.asked).toEqual(['1 start', '1 event', '1 event', '1 answer']);
+    expect(at.ownersRead).toBe(1);
+  });
 });
 
 describe('a call that a client starts', () => {

@@ -80,6 +80,8 @@ export class MediaWatchdog {
   async #look(call: UnconnectedCall, tries: { looks: number }): Promise<boolean> {
     const { store, registry, unconnected } = this.#deps;
     const { id } = call.run;
+    // Its session closes the run.
+    if (registry.session(id) !== undefined) return false;
     const run = await store.runs.find(id);
     const isOver = run === undefined || run.state !== 'initialized';
     // Another process may have closed it. Another owner watches it; the calls of a dead owner are recovered.

@@ -41,7 +41,7 @@ import type { WebhookVerifier } from './webhook-verifier.ts';
 const MEDIA_CLOSES_MS = 3_000;
 
 export interface ProviderEventsDeps {
-  store: Pick<Store, 'runs' | 'telephony'>;
+  store: Pick<Store, 'runs' | 'telephony' | 'reportedCalls'>;
   providers: { byName(name: ProviderName): TelephonyProvider | undefined };
   events: EventLog;
   /** What shows that a webhook is true: its signature, or the provider's own answer. */
@@ -104,19 +104,14 @@ export class ProviderEvents {
     const { store, proof } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
       proof.verifier.isSigned(provider, request, credentials);
-    // The same look-ups for every id, so that they take as long.
-    const run = await store.runs.find(runId);
-    const { organizationId, configurationId } = { ...NO_RUN, ...run };
-    const configuration = await store.telephony.getConfiguration(
-      organizationId,
-      configurationId ?? NO_RUN.configurationId,
-    );
-    const account = webhook.accountOf(request);
-    const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
+    // For what is not proven, the same look-ups for every id, so that they take as long.
+    const { run, configuration } = (await store.reportedCalls.find(runId)) ?? {};
     if (run !== undefined && configuration?.provider === name && isSigned(configuration)) {
       await proof.verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }
+    const account = webhook.accountOf(request);
+    const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
     return ofAccount.some(isSigned) ? undefined : 'unproven';
   }
 
@@ -216,35 +211,31 @@ export class ProviderEvents {
   /** Handles a status of a call, from a webhook or from a PBX. */
   async takeStatus(call: UnconnectedCall, event: CallStep): Promise<void> {
     const { run } = call;
-    const isNew = await this.#deps.store.runs.appendCallback(run.id, event.dedupeKey, {
+    // Another leg of the call may come and go.
+    const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+    const isFollowed = isOurs && run.state !== 'completed';
+    const entry = {
       status: event.status,
       timestamp: stamp(this.#deps.clock.now()),
       call_id: event.callId,
       duration: event.durationS,
       sequence: event.sequence ?? null,
       raw: event.raw,
-    });
+    };
+    const isNew = await this.#deps.store.runs.appendCallback(
+      run.id,
+      event.dedupeKey,
+      entry,
+      isFollowed ? furtherStatus(run, event) : undefined,
+    );
     if (isNew && run.providerCallId === null) {
       await this.#deps.store.runs.patch(run.id, { providerCallId: event.callId });
     }
-    // Another leg of the call may come and go.
-    const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
-    if (!isOurs || run.state === 'completed') return;
+    if (!isFollowed) return;
     await this.#noteStatus(run.id, event);
-    await this.#followStatus(run, event);
     if (!isTerminal(event.status)) return;
     // A repeated delivery gets here as well: the first one may have failed half-way.
     await this.#takeTerminal(call, event.status);
-  }
-
-  /** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of
-   *  callbacks out of order the furthest counts. */
-  async #followStatus(run: Run, { status }: CallStep): Promise<void> {
-    const known = run.gatheredContext['provider_status'];
-    if (known === undefined || known === status) return;
-    const before = callStatus.safeParse(known).data;
-    if (before !== undefined && !isStatusTransitionAllowed(status, before)) return;
-    await this.#deps.store.runs.patch(run.id, { gatheredContext: { provider_status: status } });
   }
 
   /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
@@ -335,13 +326,20 @@ export class ProviderEvents {
   }
 }
 
+/** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of callbacks
+ *  out of order the furthest counts. */
+function furtherStatus(run: Run, { status }: CallStep): Record<string, unknown> | undefined {
+  const known = run.gatheredContext['provider_status'];
+  if (known === undefined || known === status) return undefined;
+  const before = callStatus.safeParse(known).data;
+  if (before !== undefined && !isStatusTransitionAllowed(status, before)) return undefined;
+  return { provider_status: status };
+}
+
 function unsigned(provider: ProviderName): GatewayError {
   webhooks.inc({ provider, result: 'signature' });
   return new GatewayError('WEBHOOK_SIGNATURE');
 }
-
-/** No row has these ids. */
-const NO_RUN = { organizationId: '0', configurationId: '0' };
 
 const IGNORED: WebhookReply = {
   status: 200,

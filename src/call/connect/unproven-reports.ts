@@ -21,7 +21,7 @@ const ATTEMPTS_MAX = 3;
 const PAUSE_MS = 2_000;
 
 export interface UnprovenReportsDeps {
-  store: Pick<Store, 'runs' | 'telephony'>;
+  store: Pick<Store, 'reportedCalls'>;
   confirmation: CallConfirmation;
   onStatus: (call: ProviderCall, step: CallStep) => Promise<void>;
   clock: Clock;
@@ -82,12 +82,8 @@ export class UnprovenReports {
     callId: string,
   ): Promise<ProviderCall | undefined> {
     const { store } = this.#deps;
-    const run = await store.runs.find(runId);
-    if (run === undefined || run.providerCallId !== callId || run.configurationId === null) {
-      return undefined;
-    }
-    const { organizationId, configurationId } = run;
-    const configuration = await store.telephony.getConfiguration(organizationId, configurationId);
+    const { run, configuration } = (await store.reportedCalls.find(runId)) ?? {};
+    if (run === undefined || run.providerCallId !== callId) return undefined;
     if (configuration?.provider !== provider.name) return undefined;
     return { run, configuration, provider };
   }
