@@ -11,6 +11,7 @@ import {
   RETRY_DEFAULT,
 } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
+import { SETTLE_MAX } from '../store/campaigns/attempt-settlement.ts';
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { isCircuitOpen } from './circuit-breaker.ts';
@@ -27,6 +28,9 @@ export interface SettlerDeps {
   interruptedExtra: number;
 }
 
+/** Of one page of attempts, as they are read; by id. */
+type Campaigns = Map<string, Campaign | undefined>;
+
 export class AttemptSettler {
   readonly #deps: SettlerDeps;
   readonly #lookUps: LookUps;
@@ -42,16 +46,18 @@ export class AttemptSettler {
   /** Waits for the store only: providers are asked in parallel. */
   async settleAll(): Promise<void> {
     const open = new Set<string>();
-    for (;;) {
-      const attempts = await this.#deps.store.contacts.settleable([...open].at(-1));
-      if (attempts.length === 0) break;
+    for (let last: string | undefined, isMore = true; isMore; ) {
+      const attempts = await this.#deps.store.contacts.settleable(last);
       for (const { id } of attempts) open.add(id);
       await this.#settleEach(attempts);
+      last = attempts.at(-1)?.id;
+      isMore = attempts.length === SETTLE_MAX;
     }
     this.#lookUps.keepOnly(open);
   }
 
   async #settleEach(attempts: readonly OpenAttempt[]): Promise<void> {
+    const campaigns = new Map<string, Campaign | undefined>();
     for (const attempt of attempts) {
       const { run } = attempt;
       const told = contactOutcomeOf(attempt);
@@ -59,21 +65,21 @@ export class AttemptSettler {
       const verdict = isUnclear ? this.#lookUps.verdictOf(attempt, run) : told;
       if (verdict === undefined || verdict === 'look-up') continue;
       try {
-        await this.#end(attempt, verdict);
+        await this.#end(attempt, verdict, campaigns);
       } catch (error) {
         this.#deps.log.error({ err: error, attemptId: attempt.id }, 'attempt not settled');
       }
     }
   }
 
-  async #end(attempt: OpenAttempt, verdict: Verdict): Promise<void> {
+  async #end(attempt: OpenAttempt, verdict: Verdict, campaigns: Campaigns): Promise<void> {
     if (verdict === 'not-there') {
       const delayMs = putOffMs(attempt);
       if (delayMs !== undefined) return this.#putOff(attempt, delayMs);
     }
     // While its run is open the callee may still answer: the run's watchdog closes it.
     if (attempt.run?.state === 'initialized') return;
-    await this.#settle(attempt, verdict === 'not-there' ? 'not_placed' : verdict);
+    await this.#settle(attempt, verdict === 'not-there' ? 'not_placed' : verdict, campaigns);
   }
 
   async #putOff({ id, campaignId, putOffs }: OpenAttempt, delayMs: number): Promise<void> {
@@ -86,20 +92,27 @@ export class AttemptSettler {
     );
   }
 
-  async #settle(attempt: OpenAttempt, outcome: AttemptOutcome): Promise<void> {
+  async #settle(
+    attempt: OpenAttempt,
+    outcome: AttemptOutcome,
+    campaigns: Campaigns,
+  ): Promise<void> {
     const { store, interruptedExtra } = this.#deps;
-    const limits = { retry: await this.#retryOf(attempt), interruptedExtra };
+    const limits = { retry: await this.#retryOf(attempt, campaigns), interruptedExtra };
     const settlement = settlementOf(outcome, attempt, limits);
     this.#watched.delete(attempt.campaignId);
     if (await store.contacts.settle(attempt.id, settlement)) campaignAttempts.inc({ outcome });
     this.#lookUps.forget(attempt.id);
   }
 
-  /** With the campaign's current settings: changed settings apply from the next outcome on. */
-  async #retryOf({ run, campaignId }: OpenAttempt) {
+  /** With the campaign's current settings: changed settings apply from the next page of outcomes on. */
+  async #retryOf({ run, campaignId }: OpenAttempt, campaigns: Campaigns) {
     if (run === undefined) return RETRY_DEFAULT; // No retry for a run that is gone.
-    const campaign = await this.#deps.store.campaigns.get(run.organizationId, campaignId);
-    return campaign?.retry ?? RETRY_DEFAULT;
+    if (!campaigns.has(campaignId)) {
+      const campaign = await this.#deps.store.campaigns.get(run.organizationId, campaignId);
+      campaigns.set(campaignId, campaign);
+    }
+    return campaigns.get(campaignId)?.retry ?? RETRY_DEFAULT;
   }
 
   /** Removes campaigns that no longer run: the breaker checks one that runs again first. */
