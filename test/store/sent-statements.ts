@@ -3,7 +3,7 @@
 import { Client } from 'pg';
 import { vi } from 'vitest';
 
-export interface SentStatements {
+interface SentStatements {
   /** As they were sent, with one space in place of each gap. The heartbeat of the node is left out: it comes by the real
    *  clock. */
   readonly texts: string[];

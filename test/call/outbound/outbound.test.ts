@@ -218,10 +218,7 @@ describe('a call that is started', () => {
     await harness.start();
     await harness.until(() => owners.length > 0);
     const { organizationId } = harness.at.owner;
-    const hasOwn = content === voiced || Object.keys(settings).length > 0;
-    expect(owners).toEqual([
-      { organizationId, configurations: settings, ...(hasOwn && { definition: content }) },
-    ]);
+    expect(owners).toEqual([{ organizationId, configurations: settings, definition: content }]);
   });
 
   it('is led to its end when it is picked up', async () => {
