@@ -138,10 +138,16 @@ describe('the result of a transfer', () => {
         return now && { ...now, ...(isClosing && { state: 'running' as const }) };
       },
     });
+    const reportedCalls = {
+      find: async (id: string) => {
+        const [call, run] = [await store.reportedCalls.find(id), await runs.find(id)];
+        return call && run && { ...call, run };
+      },
+    };
     const change = ({ capabilities }: HostedProvider) => ({
       capabilities: { ...capabilities, closeEndsCall: false },
     });
-    const varied = variant(harness, change, { store: { ...store, runs } });
+    const varied = variant(harness, change, { store: { ...store, runs, reportedCalls } });
     await report(varied, transferId, ['busy', 1]);
     await harness.pass(12_000);
     expect(harness.hangUps).toEqual([]);

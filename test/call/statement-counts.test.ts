@@ -1,0 +1,110 @@
+// How many statements a call takes from its first webhook or request to the end of its run: on a busy machine each waits for
+// its turn at the embedded engine. Events are one statement for all calls every 200 ms, and are left out.
+
+import { describe, expect, it } from 'vitest';
+import { statementsSent } from '../store/sent-statements.ts';
+import { type CallHarness, withCallHarness } from './call-harness.ts';
+import type { Stream } from './stream.ts';
+
+const held = withCallHarness();
+/** For so long after its webhook a call is looked for that has no media. */
+const WATCHED_MS = 31_000;
+
+/** What `work` sends, each as its verb and its first table or function, but events. */
+async function sentBy(work: () => Promise<unknown>): Promise<string[]> {
+  const sent = statementsSent();
+  try {
+    await work();
+  } finally {
+    sent.stop();
+  }
+  return sent.texts.filter((text) => !text.includes('insert into run_events')).map(named);
+}
+
+function named(text: string): string {
+  const [verb = ''] = text.replace('/* repeatable */ ', '').split(' ', 1);
+  const [, table] = /(?:from|update|into) "?(\w+)/.exec(text) ?? [];
+  return table === undefined ? verb : `${verb} ${table}`;
+}
+
+/** What `work` gives, and what it sends. */
+async function counted<T>(work: () => Promise<T>): Promise<{ result: T; sent: string[] }> {
+  const results: T[] = [];
+  const sent = await sentBy(async () => results.push(await work()));
+  const [result] = results;
+  if (result === undefined) throw new Error('nothing came of it');
+  return { result, sent };
+}
+
+/** No time passes while the run is closed, and nothing asks the store whether it is. */
+async function talkToTheEnd(harness: CallHarness, media: Stream): Promise<void> {
+  const { closing } = harness.deps;
+  let isCompleted = false;
+  closing.onCompleted = () => {
+    isCompleted = true;
+  };
+  media.start();
+  await harness.heardOut(media);
+  media.hangUp();
+  await harness.until(() => isCompleted);
+  closing.onCompleted = undefined;
+}
+
+/** One call after which the agent's list has the disposition of the next. */
+async function afterOneCall(): Promise<CallHarness> {
+  const harness = await held.harness.prepare();
+  const { stream } = await harness.inboundCall({ callId: 'CA9' });
+  await talkToTheEnd(harness, stream);
+  // Nothing looks for its media any more.
+  harness.clock.advance(WATCHED_MS);
+  await harness.runs();
+  return harness;
+}
+
+describe('an inbound call', () => {
+  it('takes three statements until its answer, one for its media, and one at its end', async () => {
+    const harness = await afterOneCall();
+    const answer = await counted(() => harness.ring());
+    expect(answer.sent).toEqual([
+      'select phone_numbers',
+      'select workflow_versions',
+      'with lock_provider_call',
+    ]);
+    const media = await counted(() => harness.connect(answer.result));
+    expect(media.sent).toEqual(['update runs']);
+    expect(await sentBy(() => talkToTheEnd(harness, media.result))).toEqual([
+      'with service_faults',
+    ]);
+  });
+});
+
+describe('a call that a client starts', () => {
+  it.each([null, 'order-7'])(
+    'with the key %s takes as many statements as without one',
+    async (idempotencyKey) => {
+      const harness = await afterOneCall();
+      const started = await counted(() => harness.start({ idempotencyKey }));
+      expect(started.sent.toSorted()).toEqual([
+        'select phone_numbers', // The configuration.
+        'select phone_numbers',
+        'select workflows',
+        'update runs',
+        'with lock_starts',
+      ]);
+      const { runId } = started.result;
+      const report = (status: string, sequence: number) =>
+        sentBy(() => harness.status(runId, `CallStatus=${status}&SequenceNumber=${sequence}`));
+      const aReport = ['select runs', 'with run_callbacks'];
+      expect(await report('ringing', 1)).toEqual(aReport);
+      const answer = await counted(() => harness.pickUp(runId));
+      expect(answer.sent).toEqual(['select runs', 'update runs', 'select workflow_versions']);
+      const media = await counted(() => harness.connect(answer.result));
+      expect(media.sent).toEqual(['update runs']);
+      expect(await report('in-progress', 2)).toEqual(aReport);
+      expect(await sentBy(() => talkToTheEnd(harness, media.result))).toEqual([
+        'with service_faults',
+      ]);
+      expect(await report('completed', 3)).toEqual(aReport);
+    },
+  );
+});
