@@ -9,8 +9,6 @@ import { withCallHarness } from '../call/call-harness.ts';
 
 const CAMPAIGNS = 100;
 const LOOK_MS = 500;
-/** From the end of a call to the round that it brings forward. */
-const WOKEN_MS = 50;
 
 const held = withCallHarness();
 let dispatcher: Dispatcher;
@@ -134,27 +132,6 @@ describe(`a poll of ${CAMPAIGNS} running campaigns`, () => {
     await held.harness.at.sql('update organizations set concurrent_call_limit = 3');
     await costOf(start);
     expect(await held.harness.at.sql('select id from campaign_attempts')).toHaveLength(3);
-  });
-
-  it('claims nothing for a campaign with turns enough in a round that an ended call brings forward', async () => {
-    const { store, sql } = held.harness.at;
-    await sql('delete from campaigns where id <> (select min(id) from campaigns)');
-    await sql('update campaigns set rate_per_second = 10');
-    await sql(
-      `insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
-       select campaign_id, generate_series(3, 60), '+14155550199', '{}', due_at
-       from campaign_contacts`,
-    );
-    const claims = vi.spyOn(store.contacts, 'claim');
-    await costOf(start);
-    const woken = () => {
-      dispatcher.noteCompleted();
-      held.harness.clock.advance(WOKEN_MS);
-    };
-    await costOf(woken);
-    expect(claims).toHaveBeenCalledTimes(1);
-    await costOf(next);
-    expect(claims).toHaveBeenCalledTimes(2);
   });
 
   it('checks the breaker of only those campaigns of which an attempt was settled', async () => {
