@@ -163,6 +163,10 @@ export class UnspokenFilter {
     if (!/^[\w.(-]/.test(held)) return find(held, this.#mode, ended);
     const at = held.indexOf('(');
     if (at <= 0) return at === 0 ? 'text' : 'more';
+    // A plural: "your transfer(s)".
+    const next = held.slice(at + 1, at + 3);
+    if (next === 's)') return 'text';
+    if ('s)'.startsWith(next) && !ended) return 'more';
     const block: Block = { closing: 'arguments', closingChars: 0, isTool: true };
     return { take: at + 1, by: '', block };
   }
@@ -306,6 +310,8 @@ class BracketCount {
   #escaped = false;
   /** The first kind of quotes. An object in Python has both kinds; in JSON an apostrophe is text. */
   #quotes = '';
+  /** The character before, outside of quotes. */
+  #before = '';
 
   /** `depth`: parentheses that are open. */
   constructor(depth = 0) {
@@ -332,7 +338,10 @@ class BracketCount {
 
   /** Whether the last bracket is closed. */
   #take(char: string): boolean {
-    if (char === '"' || (char === "'" && this.#quotes !== '"')) {
+    // Behind a letter it is an apostrophe.
+    const isQuote = char === "'" && this.#quotes !== '"' && !/[\p{L}\p{N}]/u.test(this.#before);
+    this.#before = char;
+    if (char === '"' || isQuote) {
       this.#quotes ||= char;
       this.#quote = char;
     }
