@@ -6,7 +6,8 @@ import { campaignTrial } from '../trial/campaign-trial.ts';
 import { drawLot } from '../trial/fate.ts';
 
 const CONTACTS = 30;
-const LIMIT_MS = 150_000;
+/** The news of a call that ended while the gateway was away are looked up after 90 seconds: then it takes 140. */
+const LIMIT_MS = 240_000;
 
 it('loses no contact, never calls a contact twice at a time and counts right, though it is killed', async () => {
   const report = await campaignTrial({
@@ -26,7 +27,7 @@ it('loses no contact, never calls a contact twice at a time and counts right, th
   });
   expect(report.broken).toEqual([]);
   expect(report.dials).toBeGreaterThanOrEqual(CONTACTS);
-}, 180_000);
+}, 270_000);
 
 /** One with which no call's news are all lost, as those are looked up only after 90 seconds, and no dial fails
  *  without a call. */
