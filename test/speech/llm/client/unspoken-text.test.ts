@@ -62,7 +62,10 @@ const CASES: [string, string][] = [
   ['Bye.\n\nend_call()', 'Bye.\n\n'],
   ['end_call(', ''],
   ['end_call(s', ''],
-  ['All call(s) finish. Your finish(s) were made.', 'All call(s) finish. Your finish(s) were made.'],
+  [
+    'All call(s) finish. Your finish(s) were made.',
+    'All call(s) finish. Your finish(s) were made.',
+  ],
   ["end_call(reason=it's done). Good bye.", '. Good bye.'],
   [
     'We finish (on Monday), other_call(9), my_end_call(9) and end_call.',
