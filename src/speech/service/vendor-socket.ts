@@ -136,16 +136,15 @@ export class VendorSocket {
     this.#answer = undefined;
   }
 
-  /** Ends the socket with a fault, which goes to the listener. False: it had ended. */
-  fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): boolean {
-    if (this.#state === 'closed') return false;
+  /** Ends the socket with a fault, which goes to the listener. */
+  fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
+    if (this.#state === 'closed') return;
     const { job, service, listener } = this.#options;
     const redact = this.#secrets;
     this.#stop();
     this.#socket?.terminate();
     serviceFaults.inc({ kind: job, service, fault: kind });
     listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact }));
-    return true;
   }
 
   /** Sends `last`, and closes; nothing is reported any more. */
@@ -358,8 +357,9 @@ export class VendorSocket {
       if (this.#state === 'connecting' && isReadyMessage?.(text) === true) this.#ready();
       listener.onText(text);
     } catch (error) {
-      // Out of an event of a socket, it would end the process with all of its calls.
-      if (!this.fail('protocol', 'a message that cannot be read', { cause: error })) throw error;
+      // Out of an event of a socket, it would end the process with all of its calls: also where the listener has ended
+      // the socket before it threw, so that nobody is told.
+      this.fail('protocol', 'a message that cannot be read', { cause: error });
     }
   }
 

@@ -127,6 +127,22 @@ describe('a service connection', () => {
     expect(other.faults).toEqual([]);
   });
 
+  it('ends once, and harms nothing else, where its client ends it and cannot go on', async () => {
+    const acme = await service();
+    const faults: ServiceFault[] = [];
+    const listener = {
+      onText: (text: string) => {
+        opened.socket.fail('overload', text);
+        BigInt(text);
+      },
+      onFault: (fault: ServiceFault) => faults.push(fault),
+    };
+    const opened = open(acme.url, { listener });
+    (await acme.connected()).socket.send('no number');
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(faults).toMatchObject([{ kind: 'overload', detail: 'no number' }]);
+  });
+
   it('reports an address that refuses connections as a network fault', async () => {
     const acme = await service();
     await acme.close();
