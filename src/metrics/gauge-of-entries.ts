@@ -25,7 +25,7 @@ export class GaugeOfEntries<Entry extends object, Label extends string> {
     });
   }
 
-  /** Takes the place of what was said of the entry before. */
+  /** Replaces the entry, if it is there. It counts as long as `counts` returns true. */
   add(entry: Entry, value: string, counts: () => boolean): void {
     this.#drop();
     this.#entries.set(entry, { value, counts });

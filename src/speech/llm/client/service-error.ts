@@ -45,9 +45,9 @@ const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
 /** Statuses of a request that is too long; undefined: an error within an answer. */
 const TOO_LONG_STATUSES: readonly (number | undefined)[] = [400, 413, 422, undefined];
 /** A conversation that is longer than the model takes, in the codes and words of OpenAI, Groq, Cerebras and llama.cpp
- *  (codes), vLLM, DeepSeek, Mistral and OpenRouter (maximum context length), xAI (maximum prompt length), Anthropic
- *  and Fireworks (prompt is too long), Gemini (input token count), MiniMax (context window exceeds limit), text-generation-inference
- *  (`inputs` tokens), and Groq's request that no minute has room for (413). */
+ *  (codes), vLLM, DeepSeek, Mistral and OpenRouter (maximum context length), xAI (maximum prompt length), Anthropic and
+ *  Fireworks (prompt is too long), Gemini (input token count), MiniMax (context window exceeds limit),
+ *  text-generation-inference (`inputs` tokens), and Groq's request that no minute has room for (413). */
 const TOO_LONG = new RegExp(
   [
     'context_length_exceeded|exceed_context_size|available context size',
