@@ -130,14 +130,15 @@ describe('a service connection', () => {
   it('ends once, and harms nothing else, where its client ends it and cannot go on', async () => {
     const acme = await service();
     const faults: ServiceFault[] = [];
+    let socket: VendorSocket | undefined;
     const listener = {
       onText: (text: string) => {
-        opened.socket.fail('overload', text);
+        socket?.fail('overload', text);
         BigInt(text);
       },
       onFault: (fault: ServiceFault) => faults.push(fault),
     };
-    const opened = open(acme.url, { listener });
+    ({ socket } = open(acme.url, { listener }));
     (await acme.connected()).socket.send('no number');
     await vi.waitFor(() => expect(faults).toHaveLength(1));
     expect(faults).toMatchObject([{ kind: 'overload', detail: 'no number' }]);
