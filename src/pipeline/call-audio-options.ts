@@ -14,7 +14,7 @@ import type { SpokenWith } from './speak/agent-voice.ts';
 import type { BackgroundNoise } from './speak/background-noise.ts';
 import type { AudioWire } from './speak/frame-batch.ts';
 import type { SendAheadOptions } from './speak/send-ahead.ts';
-import type { CallerLanguages } from './turn/turn-taking.ts';
+import type { CallerLanguages } from './turn/turn-taking-options.ts';
 import type { TurnTuning } from './turn/turn-tuning.ts';
 
 /** What differs between the nodes of an agent. */

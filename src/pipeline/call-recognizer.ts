@@ -13,7 +13,8 @@ import type {
 import type { CallAudioEvent } from './call-audio-event.ts';
 import type { DeferredEvents } from './deferred-events.ts';
 import type { TurnEvent } from './turn/turn-event.ts';
-import type { RecognizerControls, TurnTaking } from './turn/turn-taking.ts';
+import type { TurnTaking } from './turn/turn-taking.ts';
+import type { RecognizerControls } from './turn/turn-taking-options.ts';
 
 export interface CallRecognizerOptions {
   stt: SpeechToText | undefined;

@@ -13,7 +13,7 @@ import { EarlyEnd } from './early-end.ts';
 import { OwnWords } from './own-words.ts';
 import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
-import type { TurnTuning } from './turn-tuning.ts';
+import type { CallerLanguages, TurnTakingOptions } from './turn-taking-options.ts';
 
 /** A recogniser without interim words has this long to show that the caller speaks. */
 const YIELD_WORDLESS_MS = 1_500;
@@ -21,41 +21,6 @@ const YIELD_WORDLESS_MS = 1_500;
 const NEAR_END_MS = 1_000;
 /** Shorter voice without words is a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
-
-/** BCP 47, of words whose language the recogniser does not detect. Undefined: not known. */
-export interface CallerLanguages {
-  /** As the node sets it. */
-  language?: string | undefined;
-  /** As the node or the recogniser's settings have it. */
-  wordsLanguage?: string | undefined;
-}
-
-export interface TurnTakingOptions {
-  playout: Playout;
-  /** `agentLanguage`: of callers about whom nothing else is known. */
-  languages: CallerLanguages & { agentLanguage?: string };
-  tuning: TurnTuning;
-  /** Undefined without a recogniser: voice alone never interrupts then, because no words could follow. */
-  recognizer: TurnOptions['recognizer'];
-  /** Monotonic milliseconds at the start of media time. */
-  startAt: number;
-  /** An interruption is reported before the results of the interrupted utterances. */
-  onEvent: (event: TurnEvent) => void;
-  controls: RecognizerControls;
-}
-
-/** What the recogniser is informed of, and asked for. */
-export interface RecognizerControls {
-  /** A new piece of speech begins: earlier audio may be dropped. */
-  speechStarted(): void;
-  speechStopped(): void;
-  /** Speech goes on after a pause within the turn. */
-  speechResumed(): void;
-  /** The final words will probably be needed soon. */
-  prepareFinal(): void;
-  /** The final words are needed. */
-  finalize(): void;
-}
 
 export class TurnTaking {
   readonly #playout: Playout;
