@@ -115,7 +115,8 @@ export class CallRecognizer implements RecognizerControls {
   /** Of turn-taking, for the call: with its last words, nothing begins that would go on. */
   turnEvent(event: TurnEvent): void {
     const { events } = this.#options;
-    if (!this.#isFinishing || event.type === 'backchannel') events.defer(event);
+    const isUnanswered = event.type === 'backchannel' || event.type === 'late-turn';
+    if (!this.#isFinishing || isUnanswered) events.defer(event);
     else if (event.type === 'turn') events.defer({ type: 'last-turn', turn: event.turn });
   }
 

@@ -49,6 +49,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'turn':
       callerTurn(targets, event.turn);
       break;
+    case 'late-turn':
     case 'last-turn':
       targets.interim.drop();
       turns.inc({ source: event.turn.source });

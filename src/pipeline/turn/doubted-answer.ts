@@ -1,7 +1,7 @@
 // An answer that the recogniser doubts, said to a question of the agent, who goes on speaking: hums sound alike. The
 // caller is asked about it when the agent has finished, unless something newer has come.
 
-import type { SpokenTurn } from './turn-detector.ts';
+import type { SpokenTurn } from './spoken-turn.ts';
 
 export class DoubtedAnswer {
   readonly #onDropped: (turn: SpokenTurn) => void;

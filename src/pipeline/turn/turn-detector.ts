@@ -4,6 +4,8 @@
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
 import { Endpointing, wordsOf } from './endpointing.ts';
+import { LateWords } from './late-words.ts';
+import type { SpokenTurn } from './spoken-turn.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** Wait for final words: the recogniser's 99th percentile and a margin, within these bounds. */
@@ -12,6 +14,8 @@ const FINAL_MS_MIN = 150;
 const FINAL_MS_MAX = 2_500;
 /** A busy recogniser may announce this much delay of the words of one turn. */
 const DELAY_MS_MAX = 8_000;
+/** While interim words grow, the final words are still on their way. */
+const GROWING_MS = 1_000;
 /** A recogniser that ends turns itself knows more than the silence: it has this much longer before its turn is ended
  *  by force. */
 const OWN_TURNS_MS = 700;
@@ -27,20 +31,6 @@ const PARTS_MAX = 200;
 /** Words without voice were spoken about this long ago. */
 const UNVOICED_MS = 300;
 
-export interface SpokenTurn {
-  text: string;
-  confidence: number | null;
-  /** BCP 47, where the recogniser detects it. */
-  language: string | undefined;
-  /** These words came without detected voice. */
-  unvoiced: boolean;
-  startMs: number;
-  endMs: number;
-  /** Time of the decision that `endMs` was the end, and of the last words. */
-  decidedMs: number;
-  finalMs: number;
-}
-
 export interface TurnListener {
   /** A new piece of speech begins: the recogniser may drop earlier audio. */
   onBegin(): void;
@@ -52,6 +42,8 @@ export interface TurnListener {
   /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
+  /** Words of a turn that was reported without them. */
+  onLate(turn: SpokenTurn): void;
   /** The voice had no words: `text` is empty. */
   onNothing(turn: SpokenTurn): void;
 }
@@ -95,8 +87,7 @@ export class TurnDetector {
   #partial: RecognizedWords | undefined;
   /** Outstanding answers of the recogniser to `finalize`. */
   #owed = 0;
-  /** How many of them belong to a turn that was reported without them. */
-  #overdue = 0;
+  readonly #late = new LateWords();
   /** Whether the judge has the words of the turn, and considered them for the short silences. */
   #isJudged = false;
   #judgedHurried = false;
@@ -169,7 +160,10 @@ export class TurnDetector {
   partial(words: RecognizedWords): boolean {
     if (this.#state === 'idle' || words.text.trim() === '') return false;
     if (this.#repeatsFinal(words.text)) return false;
-    if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
+    if (words.text !== this.#partial?.text) {
+      this.#lastWordMs = this.#nowMs;
+      this.delayed(this.#nowMs + GROWING_MS - this.#deadlineMs);
+    }
     this.#partial = words;
     this.#isJudged = false;
     return true;
@@ -178,8 +172,9 @@ export class TurnDetector {
   final(words: RecognizedWords): void {
     const answered = this.#owed > 0;
     if (answered) this.#owed--;
-    if (answered && this.#overdue > 0) {
-      this.#overdue--;
+    if (answered && this.#late.isDue) {
+      const late = this.#late.take(words, this.#nowMs);
+      if (late !== undefined) this.#listener.onLate(late);
       return;
     }
     if (words.text.trim() !== '' && this.#parts.length < PARTS_MAX) {
@@ -230,7 +225,7 @@ export class TurnDetector {
     this.#recognizer = undefined;
     this.#isJudged = false;
     this.#owed = 0;
-    this.#overdue = 0;
+    this.#late.reset();
     if (this.#state === 'waiting') this.#conclude();
   }
 
@@ -336,6 +331,7 @@ export class TurnDetector {
 
   #conclude(): void {
     const turn = this.#turn();
+    const interim = this.#partial?.text ?? '';
     this.#parts = [];
     this.#partial = undefined;
     this.#isJudged = false;
@@ -346,7 +342,7 @@ export class TurnDetector {
       return;
     }
     // The turn is reported; the outstanding answer must not become a turn of its own.
-    this.#overdue = this.#owed;
+    this.#late.await(this.#owed, turn, interim);
     this.#listener.onTurn(turn);
   }
 

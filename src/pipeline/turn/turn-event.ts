@@ -34,6 +34,8 @@ export type TurnEvent =
   /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }
+  /** Words of the turn before that came when it was being answered: nothing answers them. */
+  | { type: 'late-turn'; turn: CallerTurn }
   /** The caller spoke to the silent agent, or has silenced it, and no word was recognised. */
   | { type: 'unrecognized' }
   /** Words that did not stop the agent, or were entirely within uninterruptible speech. */

@@ -11,8 +11,9 @@ import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { DoubtedAnswer } from './doubted-answer.ts';
 import { EarlyEnd } from './early-end.ts';
 import { OwnWords } from './own-words.ts';
-import { type SpokenTurn, TurnDetector, type TurnOptions } from './turn-detector.ts';
-import type { InterruptionFacts, TurnEvent } from './turn-event.ts';
+import type { SpokenTurn } from './spoken-turn.ts';
+import { TurnDetector, type TurnOptions } from './turn-detector.ts';
+import type { CallerTurn, InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { CallerLanguages, TurnTakingOptions } from './turn-taking-options.ts';
 
 /** A recogniser without interim words has this long to show that the caller speaks. */
@@ -43,6 +44,8 @@ export class TurnTaking {
   /** The caller's voice has stopped the agent, and no words of it were reported so far. */
   #stoppedByVoice = false;
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
+  /** Where the last turn that was reported begins. */
+  #reportedMs = Number.NaN;
 
   constructor(options: TurnTakingOptions) {
     this.#playout = options.playout;
@@ -60,6 +63,7 @@ export class TurnTaking {
         onProbableEnd: () => options.controls.prepareFinal(),
         onFinalize: () => options.controls.finalize(),
         onTurn: (turn) => this.#ended(turn),
+        onLate: (turn) => this.#late(turn),
         onNothing: (turn) => this.#nothing(turn),
       },
     });
@@ -298,17 +302,29 @@ export class TurnTaking {
     this.#onEvent({ type: 'unrecognized' });
   }
 
+  /** Words of a turn that was reported without them: the caller's answer goes on, unless the agent speaks already. */
+  #late(turn: SpokenTurn): void {
+    if (turn.startMs !== this.#reportedMs) return;
+    if (this.#playout.current(this.#nowMs) === undefined) this.#report(turn);
+    else this.#onEvent({ type: 'late-turn', turn: this.#callerTurn(turn) });
+  }
+
   /** `awaitedMs`: since when the caller has waited for the answer. */
   #report(turn: SpokenTurn, awaitedMs = turn.endMs): void {
+    this.#doubted.drop();
+    this.#stoppedByVoice = false;
+    this.#earlyEnd.withdraw();
+    this.#reportedMs = turn.startMs;
+    this.#onEvent({ type: 'turn', turn: this.#callerTurn(turn, awaitedMs) });
+  }
+
+  #callerTurn(turn: SpokenTurn, awaitedMs = turn.endMs): CallerTurn {
     const { text, confidence, startMs, endMs } = turn;
     const lastSpeechAt = this.#startAt + awaitedMs;
     const decidedAt = this.#startAt + turn.decidedMs;
     const finalAt = this.#startAt + turn.finalMs;
-    this.#doubted.drop();
     const times = { startMs, endMs, lastSpeechAt, decidedAt, finalAt };
-    this.#stoppedByVoice = false;
-    this.#earlyEnd.withdraw();
-    this.#onEvent({ type: 'turn', turn: { text, confidence, source: 'speech', ...times } });
+    return { text, confidence, source: 'speech', ...times };
   }
 
   #setAside({ text, confidence, startMs, endMs }: SpokenTurn, isMuted: boolean): void {

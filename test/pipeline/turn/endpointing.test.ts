@@ -183,7 +183,7 @@ describe('the language of a caller', () => {
       turnMaxMs: 5_000,
       listener: {
         ...{ onBegin: nothing, onPause: nothing, onResume: nothing },
-        ...{ onProbableEnd: nothing, onFinalize: nothing, onNothing: nothing },
+        ...{ onProbableEnd: nothing, onFinalize: nothing, onNothing: nothing, onLate: nothing },
         onTurn: ({ text }) => turns.push(text),
       },
     });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpectedInput, OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { type SpokenTurn, TurnDetector } from '../../../src/pipeline/turn/turn-detector.ts';
+import type { SpokenTurn } from '../../../src/pipeline/turn/spoken-turn.ts';
+import { TurnDetector } from '../../../src/pipeline/turn/turn-detector.ts';
 import type { TurnJudge } from '../../../src/pipeline/turn/turn-judge.ts';
 
 const CLOSED: ExpectedInput = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
@@ -15,6 +16,7 @@ const FOUR_DIGITS: ExpectedInput = {
 /** A detector that is told of speech in media time; its recogniser answers when told to. */
 class Bench {
   readonly turns: SpokenTurn[] = [];
+  readonly late: SpokenTurn[] = [];
   begins = 0;
   finalizes = 0;
   pauses = 0;
@@ -48,6 +50,7 @@ class Bench {
         onProbableEnd: () => undefined,
         onFinalize: () => this.finalizes++,
         onTurn: (turn) => this.turns.push(turn),
+        onLate: (turn) => this.late.push(turn),
         onNothing: () => this.nothings++,
       },
     });
@@ -66,6 +69,10 @@ class Bench {
     this.run(ms);
     if (text !== undefined) this.turn.partial({ text, confidence: null });
     this.turn.speechStopped(this.nowMs);
+  }
+
+  partial(text: string): void {
+    this.turn.partial({ text, confidence: null });
   }
 
   final(text: string): void {
@@ -364,6 +371,113 @@ describe('final words that come later', () => {
     bench.turn.delayed(60_000);
     bench.run(8_400);
     expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
+  });
+
+  it('are awaited while interim words go on to grow', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel');
+    bench.closesAfter();
+    for (const text of ['cancel my', 'cancel my order', 'cancel my order today']) {
+      bench.run(200);
+      bench.partial(text);
+    }
+    bench.run(960);
+    expect(bench.turns).toEqual([]);
+    bench.final('cancel my order today please');
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel my order today please']);
+  });
+
+  it('are not awaited because interim words are repeated', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel');
+    bench.closesAfter();
+    for (let times = 0; times < 4; times++) {
+      bench.partial('cancel');
+      bench.run(100);
+    }
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
+  });
+
+  it('are not awaited for more than 8 s, though interim words go on to grow', () => {
+    const bench = new Bench();
+    bench.speak(400, 'w0');
+    const atMs = bench.nowMs + bench.closesAfter();
+    let text = 'w0';
+    for (let nth = 1; bench.turns.length === 0 && nth < 60; nth++) {
+      text += ` w${nth}`;
+      bench.partial(text);
+      bench.run(200);
+    }
+    expect(bench.nowMs - atMs).toBeGreaterThan(7_500);
+    expect(bench.nowMs - atMs).toBeLessThan(9_000);
+  });
+});
+
+describe('final words that come after their turn', () => {
+  const cutOff = (...interim: string[]): Bench => {
+    const bench = new Bench();
+    bench.speak(400, interim[0]);
+    bench.run(3_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual([interim[0]]);
+    return bench;
+  };
+
+  it('are reported if the turn did not have them, with its times', () => {
+    const bench = cutOff('a table for');
+    bench.final('A table for four, please.');
+    expect(bench.late).toMatchObject([{ text: 'four, please.', startMs: 0, confidence: 0.8 }]);
+    expect(bench.turns).toHaveLength(1);
+  });
+
+  it('replace a last interim word that was not finished', () => {
+    const bench = cutOff('a table for fo');
+    bench.final('a table for forty people');
+    expect(bench.late.map(({ text }) => text)).toEqual(['people']);
+  });
+
+  it('are not reported where they differ, or are no more', () => {
+    for (const text of ['a label', 'a table for', 'able was I before the others', '']) {
+      const bench = cutOff('a table for');
+      bench.final(text);
+      expect(bench.late).toEqual([]);
+    }
+  });
+
+  it('are all reported where the turn had finals alone', () => {
+    const bench = new Bench();
+    bench.turn.speechStarted(0);
+    bench.run(200);
+    bench.final('a table');
+    bench.run(200);
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(2_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['a table']);
+    bench.final('for four');
+    expect(bench.late.map(({ text }) => text)).toEqual(['for four']);
+  });
+
+  it('are taken together where the recogniser owes two answers', () => {
+    const bench = new Bench();
+    bench.speak(400, 'a table');
+    bench.closesAfter();
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    bench.partial('a table for');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(2_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['a table for']);
+    bench.final('a table');
+    expect(bench.late).toEqual([]);
+    bench.final('for four');
+    expect(bench.late.map(({ text }) => text)).toEqual(['four']);
+  });
+
+  it('have no effect once the recogniser is lost', () => {
+    const bench = cutOff('a table for');
+    bench.turn.recognizerLost();
+    bench.turn.recognizerReplaced({ finalMsP99: 200, interimWords: true, ownTurns: 'none' });
+    bench.final('a table for four');
+    expect(bench.late).toEqual([]);
   });
 });
 

@@ -1,0 +1,15 @@
+// A turn of the caller by voice. All times are media time.
+
+export interface SpokenTurn {
+  text: string;
+  confidence: number | null;
+  /** BCP 47, where the recogniser detects it. */
+  language: string | undefined;
+  /** These words came without detected voice. */
+  unvoiced: boolean;
+  startMs: number;
+  endMs: number;
+  /** Time of the decision that `endMs` was the end, and of the last words. */
+  decidedMs: number;
+  finalMs: number;
+}
