@@ -30,6 +30,15 @@ it('finds nothing wrong with all words and whole answers, fillers or not', () =>
   });
 });
 
+it('takes an answer to the first part of a turn, whose other words came late, for whole', () => {
+  const late = textOf(words(2, 4));
+  expect(judged([caller(one), caller(late), answer(one)])).toMatchObject({ answersDamaged: 0 });
+  expect(judged([caller(one), caller(late), answer(late)])).toMatchObject({ answersDamaged: 0 });
+  expect(judged([caller(one), answer(one), caller(late), answer(one)])).toMatchObject({
+    answersDamaged: 1,
+  });
+});
+
 it('counts lost and doubled words', () => {
   const doubled = `${two} ${textOf(words(3, 4))}`;
   expect(judged([caller(one), answer(one)])).toMatchObject({ wordsLost: 2, wordsDoubled: 0 });

@@ -90,20 +90,31 @@ function judgeAnswers(
   texts: readonly { isCaller: boolean; text: string }[],
   figures: TranscriptFigures,
 ): void {
+  let unanswered: string | undefined;
   for (const [at, { isCaller, text }] of texts.entries()) {
     if (!isCaller) continue;
+    const before = unanswered;
+    unanswered = undefined;
     const next = texts.findIndex((each, index) => index > at && each.isCaller);
     const answer = texts
       .slice(at + 1, next < 0 ? undefined : next)
       .map((each) => each.text)
       .join(' ');
     // The turn may have been taken up with the one behind it, and both answered together.
-    if (answer === '' && next >= 0) continue;
-    const parts = answer.split(answerText(wordsIn(text)));
-    if (parts.length === 2) continue;
+    if (answer === '' && next >= 0) {
+      unanswered = text;
+      continue;
+    }
+    if (isAnswered(text, answer)) continue;
+    // Or these words came when the turn before, which they belong to, was answered.
+    if (before !== undefined && isAnswered(before, answer)) continue;
     figures.answersDamaged += 1;
     note(figures, `call ${call}: "${text}" was answered by "${answer}"`);
   }
+}
+
+function isAnswered(text: string, answer: string): boolean {
+  return answer.split(answerText(wordsIn(text))).length === 2;
 }
 
 function judgeLatency(payload: Record<string, unknown>, { slowParts }: TranscriptFigures): void {
