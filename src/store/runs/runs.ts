@@ -94,18 +94,26 @@ export async function patchRun(
   return undefined;
 }
 
-/** A part of the statement that changes the run. */
+/** A part of the statement that changes the run. Rows are locked in one order: calls that end together must not wait for
+ *  each other's. */
 function withoutFaults(
   id: string,
   worked: NonNullable<RunPatch['servicesWorked']>,
 ): RawBuilder<unknown> {
   if (worked.length === 0) return sql``;
   return sql`with cleared as (
-      delete from service_faults using runs, unnest(
-        ${worked.map(({ job }) => job)}::text[], ${worked.map(({ service }) => service)}::text[]
-      ) as worked (job, service)
-      where runs.id = ${id} and service_faults.organization_id = runs.organization_id
-        and service_faults.job = worked.job and service_faults.service = worked.service
+      delete from service_faults using (
+        select fault.organization_id, job, service
+        from service_faults as fault
+        join runs on runs.organization_id = fault.organization_id
+        join unnest(
+          ${worked.map(({ job }) => job)}::text[], ${worked.map(({ service }) => service)}::text[]
+        ) as worked (job, service) using (job, service)
+        where runs.id = ${id}
+        order by job, service for update of fault
+      ) as over
+      where service_faults.organization_id = over.organization_id
+        and service_faults.job = over.job and service_faults.service = over.service
     )`;
 }
 
