@@ -54,3 +54,21 @@ export function loseAnswer(pattern: RegExp): { stop(): void } {
   });
   return { stop: () => spy.mockRestore() };
 }
+
+/** Before the first statement that `pattern` matches `meanwhile` happens, which may fail in its place. */
+export function before(pattern: RegExp, meanwhile: () => Promise<unknown>): { stop(): void } {
+  const query = Client.prototype.query;
+  let isOver = false;
+  const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
+    this: Client,
+    ...from
+  ) {
+    const [text] = from as unknown[];
+    if (isOver || typeof text !== 'string' || !pattern.test(text)) {
+      return Reflect.apply(query, this, from);
+    }
+    isOver = true;
+    return meanwhile().then(() => Reflect.apply(query, this, from));
+  });
+  return { stop: () => spy.mockRestore() };
+}

@@ -26,10 +26,10 @@ export interface WantedStart {
   key: StartKey | undefined;
 }
 
-/** A run that a key has started, or is about to. */
+/** What a key has started. */
 interface Known {
   requestHash: string;
-  run: Run;
+  run: BatchResult<Run>;
   /** Of the statement that stored the key; null: of none that is sent twice. */
   madeBy: string | null;
 }
@@ -64,8 +64,10 @@ async function startTogether(
     const known = key && used.get(key.key);
     if (known !== undefined && known.requestHash !== key?.requestHash) return reused();
     if (known !== undefined) {
+      if ('error' in known.run) return known.run;
       // Ours: the answer to the statement was lost, and it was sent once more.
-      return { value: { run: known.run, isNew: known.madeBy === madeBy && of === each } };
+      const isNew = known.madeBy === madeBy && of === each;
+      return { value: { run: known.run.value, isNew } };
     }
     const run = of && runs.get(of);
     if (run === undefined) return { error: new GatewayError('CALL_LIMIT_REACHED', { limit }) };
@@ -169,24 +171,25 @@ function keptKeys(
     )`;
 }
 
-/** Few requests come twice: only for these the runs are read. */
+/** Few requests come twice: only for these the runs are read. Never rejects: the other starts of the batch have begun. */
 async function knownRuns(
   context: StoreContext,
   usedKeys: Row['used_keys'],
 ): Promise<ReadonlyMap<string, Known>> {
   const used = Object.entries(usedKeys);
-  const runs = await runsOfIds(
-    context,
-    used.map(([, { run }]) => run),
-  );
+  const ids = used.map(([, { run }]) => run);
+  const runs = await runsOfIds(context, ids).catch((error: unknown) => ({ error }));
   return new Map(
     used.map(([key, { hash: requestHash, run: id, made_by: madeBy }]) => {
-      const run = runs.get(id);
-      // It is deleted at this moment, and its key with it.
-      if (run === undefined) throw new GatewayError('STORE_UNAVAILABLE');
-      return [key, { requestHash, run, madeBy }];
+      return [key, { requestHash, run: 'error' in runs ? runs : runIn(runs, id), madeBy }];
     }),
   );
+}
+
+/** STORE_UNAVAILABLE: it was deleted at this moment, and its key with it. */
+function runIn(runs: ReadonlyMap<string, Run>, id: string): BatchResult<Run> {
+  const run = runs.get(id);
+  return run === undefined ? { error: new GatewayError('STORE_UNAVAILABLE') } : { value: run };
 }
 
 function reused(): { error: GatewayError } {
@@ -198,7 +201,7 @@ export async function runOfKey(
   db: StoreContext['db'],
   context: StoreContext,
   { organizationId, key }: { organizationId: string; key: string },
-): Promise<Pick<Known, 'requestHash' | 'run'> | undefined> {
+): Promise<{ requestHash: string; run: Run } | undefined> {
   const row = await db
     .selectFrom('start_keys')
     .innerJoin('runs', 'runs.id', 'start_keys.run_id')

@@ -20,7 +20,9 @@ async function met(at: TestStore, { organizationId }: Ground, services: readonly
 }
 
 const namesOf = async (at: TestStore, { organizationId }: Ground) =>
-  (await at.store.serviceFaults.list(organizationId)).map(({ job, service }) => `${job} ${service}`);
+  (await at.store.serviceFaults.list(organizationId)).map(
+    ({ job, service }) => `${job} ${service}`,
+  );
 
 describe.each(engines())('faults of services on the %s engine', (engine) => {
   const at = withStore(engine);
@@ -36,25 +38,28 @@ describe.each(engines())('faults of services on the %s engine', (engine) => {
     expect(await namesOf(at, other)).toEqual(['llm a', 'llm b', 'tts a']);
   });
 
-  it.runIf(engine === 'server')('never make two calls that end together wait for each other', async () => {
-    const on = await ground(at);
-    await met(at, on, [A, B]);
-    const runs = [await openRun(at, on), await openRun(at, on)];
-    const ends: Promise<unknown>[] = [];
-    const end = (nth: number, servicesWorked: ServiceName[]) =>
-      ends.push(at.store.runs.patch(runs[nth]?.id ?? '', { state: 'completed', servicesWorked }));
-    const waiting = (count: number) =>
-      vi.waitFor(async () =>
-        expect(await at.sql('select from pg_locks where not granted')).toHaveLength(count),
-      );
-    await at.sql('begin');
-    await at.sql("select from service_faults where service = 'a' for update");
-    end(0, [A, B]);
-    await waiting(1);
-    end(1, [B, A]);
-    await waiting(2);
-    await at.sql('commit');
-    await Promise.all(ends);
-    expect(await namesOf(at, on)).toEqual([]);
-  });
+  it.runIf(engine === 'server')(
+    'never make two calls that end together wait for each other',
+    async () => {
+      const on = await ground(at);
+      await met(at, on, [A, B]);
+      const runs = [await openRun(at, on), await openRun(at, on)];
+      const ends: Promise<unknown>[] = [];
+      const end = (nth: number, servicesWorked: ServiceName[]) =>
+        ends.push(at.store.runs.patch(runs[nth]?.id ?? '', { state: 'completed', servicesWorked }));
+      const waiting = (count: number) =>
+        vi.waitFor(async () =>
+          expect(await at.sql('select from pg_locks where not granted')).toHaveLength(count),
+        );
+      await at.sql('begin');
+      await at.sql("select from service_faults where service = 'a' for update");
+      end(0, [A, B]);
+      await waiting(1);
+      end(1, [B, A]);
+      await waiting(2);
+      await at.sql('commit');
+      await Promise.all(ends);
+      expect(await namesOf(at, on)).toEqual([]);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { type CallOfRun, IdempotentRunStarts } from '../../../src/store/runs/run
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
 import { engines } from '../databases.ts';
 import { steeredTime, type TestStore, withStore } from '../engines.ts';
-import { loseAnswer, statementsSent } from '../sent-statements.ts';
+import { before, loseAnswer, statementsSent } from '../sent-statements.ts';
 import { type RunMaker, runMaker } from './run-rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -132,6 +132,25 @@ describe.each(engines())('starts on %s', (engine) => {
     expect(again).toEqual({ ...(n2 as object), isNew: false });
     expect([otherBody, otherKnown]).toEqual(['START_KEY_REUSED', 'START_KEY_REUSED']);
     expect(beyond).toBe('CALL_LIMIT_REACHED');
+  });
+
+  // The runs of used keys are read after the others have begun: a failure of that read, or a run that was deleted before
+  // it, refused them all, and runs stayed open that nobody dialled.
+  it.each([
+    ['cannot be read', () => Promise.reject(new Error('Query read timeout'))],
+    ['is deleted at that moment', () => at.sql('delete from runs where name = $1', ['before'])],
+  ])('begin though the run of another key among them %s', async (_what, meanwhile) => {
+    const input = newRun(at, await runMaker(at));
+    await starts().start({ ...input, name: 'before' }, KEY);
+    const disturbed = before(/^select \* from "runs" where "id" = any/, meanwhile);
+    const keys = ['n1', 'n2', KEY.key, 'n3'].map((key) => ({ key, requestHash: 'a' }));
+    const results = await Promise.allSettled(
+      keys.map((key) => starts().start({ ...input, name: key.key }, key)),
+    ).finally(() => disturbed.stop());
+    const isNew = results.map((each) =>
+      each.status === 'fulfilled' ? each.value.isNew : codeOf(each.reason),
+    );
+    expect(isNew).toEqual([true, true, 'STORE_UNAVAILABLE', true]);
   });
 
   it('with a key are carried out once though the answer of the database is lost', async () => {
