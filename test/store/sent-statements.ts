@@ -36,18 +36,20 @@ export function statementsSent(): SentStatements {
   };
 }
 
-/** The first statement that `pattern` matches is carried out, and the connection lost before its answer. */
-export function loseAnswer(pattern: RegExp): { stop(): void } {
+/** A statement that `pattern` matches is carried out, and the connection lost before its answer: the first one, or the one
+ *  behind as many as `after`. */
+export function loseAnswer(pattern: RegExp, after = 0): { stop(): void } {
   const query = Client.prototype.query;
-  let isLost = false;
+  let seen = 0;
   const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
     this: Client,
     ...from
   ) {
     const answer: unknown = Reflect.apply(query, this, from);
     const [text] = from as unknown[];
-    if (isLost || typeof text !== 'string' || !pattern.test(text)) return answer;
-    isLost = true;
+    if (typeof text !== 'string' || !pattern.test(text)) return answer;
+    seen += 1;
+    if (seen !== after + 1) return answer;
     return Promise.resolve(answer).then(() => {
       throw new Error('Connection terminated unexpectedly');
     });
