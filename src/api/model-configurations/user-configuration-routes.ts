@@ -91,17 +91,18 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
       if (body.is_realtime === true) {
         throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: 'realtime' });
       }
-      const used = await modelConfigurations.forCalls(organizationId);
-      const stored = sectionsInUse(used);
       const sent = sentSections(body);
       if (Object.keys(sent).length > 0) {
-        const merged = { ...stored, ...withSecretsOf([stored], sent) };
-        requireNoMask(merged);
-        const sections = await deps.checks.storable(merged);
-        await deps.checks.requireAccepted(organizationId, sections);
-        const isOfAll = used !== undefined && 'organization' in used;
-        const owner = { organizationId, userId: isOfAll ? null : userId };
-        await modelConfigurations.save(owner, isOfAll ? asConfiguration(sections) : sections);
+        await modelConfigurations.change(organizationId, async (used) => {
+          const stored = sectionsInUse(used);
+          const merged = { ...stored, ...withSecretsOf([stored], sent) };
+          requireNoMask(merged);
+          const sections = await deps.checks.storable(merged);
+          await deps.checks.requireAccepted(organizationId, sections);
+          const isOfAll = used !== undefined && 'organization' in used;
+          const owner = { organizationId, userId: isOfAll ? null : userId };
+          return { owner, configuration: isOfAll ? asConfiguration(sections) : sections };
+        });
         await deps.store.serviceFaults.clear(organizationId);
       }
       await organizations.setPreferences(organizationId, preferencesOf(body));

@@ -1,16 +1,20 @@
 // Which speech services organizations use, and the older settings of single users: sealed as a whole. What a call reads
 // stays opened in this process until its revision changes.
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
+import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Fields, ModelConfigurationTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
 
 /** Opened configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
 const OPENED_MAX = 500;
+/** More than clients that change one organization's services at the same moment. */
+const CHANGE_TRIES_MAX = 10;
 /** Rows that are resealed at a time. */
 const RESEAL_ROWS_MAX = 200;
 
@@ -37,6 +41,18 @@ interface Opened {
   configuration: Fields;
 }
 
+interface InUse {
+  used: CallConfiguration;
+  /** Undefined: nothing is stored. */
+  revision: string | undefined;
+}
+
+/** What is stored in place of what was in use. */
+interface Changed {
+  owner: ConfigurationOwner;
+  configuration: Fields;
+}
+
 type Row = Pick<
   Selectable<ModelConfigurationTable>,
   'organization_id' | 'user_id' | 'sealed' | 'revision'
@@ -51,7 +67,7 @@ export class ModelConfigurationRepository {
   readonly #context: StoreContext;
   /** By organization, the one that was not used for longest first. */
   readonly #opened = new Map<string, Opened>();
-  readonly #reads = new SharedReads<CallConfiguration>();
+  readonly #reads = new SharedReads<InUse>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -86,21 +102,55 @@ export class ModelConfigurationRepository {
 
   /** In place of what is stored. `validatedAt`: now. */
   async save(owner: ConfigurationOwner, configuration: Fields): Promise<void> {
+    await this.#store({ owner, configuration }, () => true);
+  }
+
+  /** Changes what calls of the organization use. `change` gets all of it, may take its time, and is asked once more where
+   *  another client has changed it meanwhile: no change is lost. Throws what `change` throws, STORE_UNAVAILABLE. */
+  async change(
+    organizationId: string,
+    change: (used: CallConfiguration) => Promise<Changed>,
+  ): Promise<void> {
+    for (let tries = 0; tries < CHANGE_TRIES_MAX; tries++) {
+      const { used, revision } = await this.#inUse(organizationId);
+      const changed = await change(used);
+      if (await this.#store(changed, (current) => current === revision)) return;
+    }
+    throw new GatewayError('STORE_UNAVAILABLE');
+  }
+
+  /** If `isStill` of the revision in use is true. Organizations are locked, because what was saved last is used: two that
+   *  are saved at the same moment are one after the other. */
+  async #store(
+    { owner, configuration }: Changed,
+    isStill: (revision: string | undefined) => boolean,
+  ): Promise<boolean> {
     const { db, clock, random, secrets } = this.#context;
+    const { organizationId, userId } = owner;
     const now = new Date(clock.now());
-    const values = {
-      sealed: secrets.seal(JSON.stringify(configuration), placeOf(owner)),
-      revision: random.uuid(),
-      validated_at: now,
-      updated_at: now,
-    };
-    await db
-      .insertInto('model_configurations')
-      .values({ organization_id: owner.organizationId, user_id: owner.userId, ...values })
-      .onConflict((conflict) =>
-        conflict.columns(['organization_id', 'user_id']).doUpdateSet(values),
-      )
-      .execute();
+    const sealed = secrets.seal(JSON.stringify(configuration), placeOf(owner));
+    return db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, organizationId);
+      const current = await inUseOf(tx, organizationId).select('revision').executeTakeFirst();
+      if (!isStill(current?.revision)) return false;
+      const updated = sql<Date>`greatest(${now}::timestamptz, (
+        select max(updated_at) + interval '1 microsecond' from model_configurations
+        where organization_id = ${organizationId}))`;
+      const values = { sealed, revision: random.uuid(), validated_at: now, updated_at: updated };
+      await tx
+        .insertInto('model_configurations')
+        .values({ organization_id: organizationId, user_id: userId, ...values })
+        .onConflict((conflict) =>
+          conflict.columns(['organization_id', 'user_id']).doUpdateSet((of) => ({
+            sealed: of.ref('excluded.sealed'),
+            revision: of.ref('excluded.revision'),
+            validated_at: of.ref('excluded.validated_at'),
+            updated_at: of.ref('excluded.updated_at'),
+          })),
+        )
+        .execute();
+      return true;
+    });
   }
 
   /** The services accepted the keys now. */
@@ -117,11 +167,15 @@ export class ModelConfigurationRepository {
   /** One short query for each call. The result is shared: it must not be changed. Throws SECRET_KEY_MISSING,
    *  SECRET_UNREADABLE. */
   async forCalls(organizationId: string): Promise<CallConfiguration> {
-    if (!isRowId(organizationId)) return undefined;
-    return this.#reads.get(organizationId, () => this.#readForCalls(organizationId));
+    return (await this.#inUse(organizationId)).used;
   }
 
-  async #readForCalls(organizationId: string): Promise<CallConfiguration> {
+  async #inUse(organizationId: string): Promise<InUse> {
+    if (!isRowId(organizationId)) return NOTHING;
+    return this.#reads.get(organizationId, () => this.#readInUse(organizationId));
+  }
+
+  async #readInUse(organizationId: string): Promise<InUse> {
     const kept = this.#opened.get(organizationId);
     const row = await this.#forCalls(organizationId)
       .select(['organization_id', 'user_id', 'revision'])
@@ -136,13 +190,15 @@ export class ModelConfigurationRepository {
       )
       .executeTakeFirst();
     this.#opened.delete(organizationId);
-    if (row === undefined) return undefined;
+    if (row === undefined) return NOTHING;
     const configuration =
       row.sealed === null
         ? (kept?.configuration ?? {})
         : opened(this.#context, { ...row, sealed: row.sealed });
-    this.#keep(organizationId, { revision: row.revision, configuration });
-    return row.user_id === null ? { organization: configuration } : { legacyUser: configuration };
+    const { revision, user_id: userId } = row;
+    this.#keep(organizationId, { revision, configuration });
+    const used = userId === null ? { organization: configuration } : { legacyUser: configuration };
+    return { used, revision };
   }
 
   #keep(organizationId: string, fresh: Opened): void {
@@ -152,13 +208,7 @@ export class ModelConfigurationRepository {
   }
 
   #forCalls(organizationId: string) {
-    return this.#context.db
-      .selectFrom('model_configurations')
-      .where('organization_id', '=', organizationId)
-      .orderBy((of) => of('user_id', 'is', null), 'desc')
-      .orderBy('updated_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(1);
+    return inUseOf(this.#context.db, organizationId);
   }
 
   #rowOf({ organizationId, userId }: ConfigurationOwner) {
@@ -169,6 +219,18 @@ export class ModelConfigurationRepository {
   }
 }
 
+/** The organization's own, else the one that a user of it saved last. */
+function inUseOf(db: StoreContext['db'], organizationId: string) {
+  return db
+    .selectFrom('model_configurations')
+    .where('organization_id', '=', organizationId)
+    .orderBy((of) => of('user_id', 'is', null), 'desc')
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1);
+}
+
+const NOTHING: InUse = { used: undefined, revision: undefined };
 /** Of no row. */
 const NO_REVISION = '00000000-0000-0000-0000-000000000000';
 

@@ -331,6 +331,17 @@ describe("a user's services", () => {
     expect(body).toMatchObject({ llm: null, tts: { voice: 'awb' } });
   });
 
+  it.each(['a user', 'the organization'])(
+    'of %s keep both of two changes at once',
+    async (whose) => {
+      if (whose === 'the organization') await put(v2({ stt: pocketsphinx }));
+      const answers = await Promise.all([save({ llm: openai }), save({ tts: flite })]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const { body } = await served.call('GET', USER);
+      expect(body).toMatchObject({ llm: shownOpenai, tts: flite });
+    },
+  );
+
   it('are those of the organization where it has some: what is read can be sent back', async () => {
     await put(v2({ llm: openai, tts: flite }));
     const { body: shown } = await served.call('GET', USER);

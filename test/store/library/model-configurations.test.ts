@@ -86,6 +86,49 @@ describe.each(engines())('model configurations on %s', (engine) => {
     expect(await models().forCalls(at.owner.organizationId)).toBeUndefined();
   });
 
+  // Two clients that changed a section each at the same moment read the same configuration, and one change was lost.
+  it.each([
+    { whose: 'the organization', isOfAll: true },
+    { whose: 'single users', isOfAll: false },
+  ])('of $whose keep each change of clients that change them at once', async ({ isOfAll }) => {
+    const { organizationId } = at.owner;
+    const others = await at.sql(
+      `insert into users (organization_id, name, created_at)
+       select $1, 'u', now() from generate_series(1, 3) returning id::text`,
+      [organizationId],
+    );
+    const users = [at.owner.userId, ...others.map(({ id }) => String(id))];
+    if (isOfAll) await models().save(own(), {});
+    // From the newest user to the oldest: the time alone says who was last.
+    const changes = users.toReversed().map((userId, nth) =>
+      models().change(organizationId, async (used) => ({
+        owner: isOfAll ? own() : { organizationId, userId },
+        configuration: { ...Object.values(used ?? {})[0], [nth]: userId },
+      })),
+    );
+    await Promise.all(changes);
+    const configuration = { ...users.toReversed() };
+    expect(await models().forCalls(organizationId)).toEqual(
+      isOfAll ? { organization: configuration } : { legacyUser: configuration },
+    );
+  });
+
+  it('are changed once more where they are replaced meanwhile, and not for ever', async () => {
+    const { organizationId } = at.owner;
+    const seen: unknown[] = [];
+    const change = (others: number) =>
+      models().change(organizationId, async (used) => {
+        seen.push(used);
+        if (seen.length <= others) await models().save(own(), { by: seen.length });
+        return { owner: own(), configuration: { ...Object.values(used ?? {})[0], own: true } };
+      });
+    await change(2);
+    expect(seen).toEqual([undefined, { organization: { by: 1 } }, { organization: { by: 2 } }]);
+    expect((await models().get(own()))?.configuration).toEqual({ by: 2, own: true });
+    await expect(change(100)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect((await models().get(own()))?.configuration).not.toHaveProperty('own');
+  });
+
   it('go with their organization', async () => {
     await models().save(own(), configuration('first'));
     await models().save(at.owner, configuration('second'));
