@@ -9,6 +9,8 @@ import { withCallHarness } from '../call/call-harness.ts';
 
 const CAMPAIGNS = 100;
 const LOOK_MS = 500;
+/** From the end of a call to the round that it brings forward. */
+const WOKEN_MS = 50;
 
 const held = withCallHarness();
 let dispatcher: Dispatcher;
@@ -132,6 +134,51 @@ describe(`a poll of ${CAMPAIGNS} running campaigns`, () => {
     await held.harness.at.sql('update organizations set concurrent_call_limit = 3');
     await costOf(start);
     expect(await held.harness.at.sql('select id from campaign_attempts')).toHaveLength(3);
+  });
+
+  it('claims once a quarter of a second of turns is used up, however many ended calls bring rounds forward', async () => {
+    const { store, sql } = held.harness.at;
+    await sql('delete from campaigns where id <> (select min(id) from campaigns)');
+    // The next turn: claims reach a second ahead.
+    const nextTurnIn = (ms: number) =>
+      sql('update campaigns set dial_next_at = $1', [new Date(held.harness.clock.now() + ms)]);
+    const claims = vi.spyOn(store.contacts, 'claim');
+    const woken = () => {
+      dispatcher.noteCompleted();
+      held.harness.clock.advance(WOKEN_MS);
+    };
+    await nextTurnIn(951);
+    await costOf(start);
+    for (let round = 0; round < 4; round++) await costOf(woken);
+    expect(claims).not.toHaveBeenCalled();
+    await costOf(woken);
+    expect(claims).toHaveBeenCalledTimes(1);
+    expect(await sql('select id from campaign_attempts')).toHaveLength(1);
+  });
+
+  it('looks for lapsed claims, stranded dials and late retries every half second alone', async () => {
+    const { contacts } = held.harness.at.store;
+    await nobodyIsDue();
+    await costOf(start);
+    const looks = [
+      vi.spyOn(contacts, 'releaseClaims'),
+      vi.spyOn(contacts, 'stranded'),
+      vi.spyOn(contacts, 'firstRetry'),
+    ];
+    const settled = vi.spyOn(contacts, 'settleable');
+    for (let round = 0; round < 9; round++) {
+      await costOf(() => {
+        dispatcher.noteCompleted();
+        held.harness.clock.advance(WOKEN_MS);
+      });
+    }
+    for (const each of looks) expect(each).not.toHaveBeenCalled();
+    expect(settled).toHaveBeenCalledTimes(9);
+    await costOf(() => {
+      dispatcher.noteCompleted();
+      held.harness.clock.advance(WOKEN_MS);
+    });
+    for (const each of looks) expect(each).toHaveBeenCalledTimes(1);
   });
 
   it('checks the breaker of only those campaigns of which an attempt was settled', async () => {
