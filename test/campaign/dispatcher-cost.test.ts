@@ -181,6 +181,45 @@ describe(`a poll of ${CAMPAIGNS} running campaigns`, () => {
     for (const each of looks) expect(each).toHaveBeenCalledTimes(1);
   });
 
+  it('settles all ended attempts, a page with one look, and reads their campaign once for each', async () => {
+    const { store, sql, owner } = held.harness.at;
+    await sql('delete from campaigns where id <> (select min(id) from campaigns)');
+    await nobodyIsDue();
+    const { runId } = await held.harness.start();
+    await store.runs.patch(runId, { state: 'completed', disposition: 'busy' });
+    await sql(
+      `with ended as (
+         insert into runs (organization_id, workflow_id, definition_id, name, mode, call_type, state,
+           disposition, initial_context, gathered_context, logs, annotations, owner_node, created_at)
+         select organization_id, workflow_id, definition_id, name, mode, call_type, state,
+           disposition, '{}', '{}', '{}', '{}', owner_node, created_at
+         from runs, generate_series(1, 501)
+         returning id
+       ), contacts as (
+         insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at, state,
+           attempts)
+         select campaigns.id, nth + 2, '+14155550198', '{}', now(), 'calling', 1
+         from campaigns, generate_series(1, 501) as nth
+         returning id, campaign_id, row_number
+       )
+       insert into campaign_attempts (campaign_id, contact_id, number, state, run_id, node, lease_until,
+         dial_at)
+       select campaign_id, contacts.id, 1, 'placed', ended.id, 'other', now(), now() from contacts
+       join (select id, row_number() over () + 2 as nth from ended) as ended on nth = row_number`,
+    );
+    const looks = vi.spyOn(store.contacts, 'settleable');
+    const reads = vi.spyOn(store.campaigns, 'get');
+    await costOf(start);
+    expect(await sql('select state, count(*)::int from campaign_attempts group by 1')).toEqual([
+      { state: 'ended', count: 501 },
+    ]);
+    expect(looks).toHaveBeenCalledTimes(2);
+    expect(reads.mock.calls.map(([organizationId]) => organizationId)).toEqual([
+      owner.organizationId,
+      owner.organizationId,
+    ]);
+  });
+
   it('checks the breaker of only those campaigns of which an attempt was settled', async () => {
     const { store, sql } = held.harness.at;
     const outcomes = vi.spyOn(store.contacts, 'recentOutcomes');

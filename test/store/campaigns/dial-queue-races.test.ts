@@ -27,6 +27,34 @@ describe.each(engines())('races of the dial queue on the %s engine', (engine) =>
     expect(await queue.begin(first)).toBeUndefined();
   });
 
+  it('never begins a claim of another process', async () => {
+    const [first] = await claimBoth();
+    await test.sql("update campaign_attempts set node = 'other'");
+    expect(await queue.begin(first)).toBeUndefined();
+    expect(await test.sql('select id from runs')).toEqual([]);
+  });
+
+  it.runIf(engine === 'server')(
+    'begins one that was changed while it waited for its row',
+    async () => {
+      const [first] = await claimBoth();
+      await test.sql('begin');
+      await test.sql("update campaign_attempts set lease_until = lease_until + interval '1 s'");
+      const begun = queue.begin(first);
+      for (;;) {
+        const rows = await test.sql('select 1 from pg_locks where not granted');
+        if (rows.length > 0) break;
+      }
+      await test.sql('commit');
+      const { id } = (await begun) ?? {};
+      const states = await test.sql('select state, run_id from campaign_attempts order by id');
+      expect(states).toEqual([
+        { state: 'dialling', run_id: id },
+        { state: 'claimed', run_id: null },
+      ]);
+    },
+  );
+
   it('never gives back, as a lapsed claim, an attempt that was begun meanwhile', async () => {
     const [first, second] = await claimBoth();
     test.clock.advance(31_000);
