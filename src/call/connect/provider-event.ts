@@ -14,6 +14,7 @@ import {
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { ReportedStatus } from '../../store/runs/runs.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type HostedProvider,
@@ -327,13 +328,12 @@ export class ProviderEvents {
 }
 
 /** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of callbacks
- *  out of order the furthest counts. */
-function furtherStatus(run: Run, { status }: CallStep): Record<string, unknown> | undefined {
+ *  out of order, or at the same moment, the furthest counts. */
+function furtherStatus(run: Run, { status }: CallStep): ReportedStatus | undefined {
   const known = run.gatheredContext['provider_status'];
   if (known === undefined || known === status) return undefined;
-  const before = callStatus.safeParse(known).data;
-  if (before !== undefined && !isStatusTransitionAllowed(status, before)) return undefined;
-  return { provider_status: status };
+  const notAfter = callStatus.options.filter((last) => !isStatusTransitionAllowed(status, last));
+  return notAfter.some((last) => last === known) ? undefined : { status, notAfter };
 }
 
 function unsigned(provider: ProviderName): GatewayError {

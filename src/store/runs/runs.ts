@@ -141,16 +141,24 @@ export async function patchInitialized(
   return rows.length > 0;
 }
 
+/** How far a call has come, in its provider's word. */
+export interface ReportedStatus {
+  status: string;
+  /** Those that are as far: a report that is stored at the same moment may have brought one. */
+  notAfter: readonly string[];
+}
+
 /** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
- *  seen before. `gathered` is merged into the gathered context in any case. Atomic. */
+ *  seen before. `reported` becomes the run's provider status in any case, unless that is as far. Atomic. */
 export async function appendCallback(
   context: StoreContext,
   id: string,
   dedupeKey: string,
   entry: Record<string, unknown>,
-  gathered?: Record<string, unknown>,
+  reported?: ReportedStatus,
 ): Promise<boolean> {
   if (!isRowId(id)) return false;
+  const { status, notAfter } = reported ?? { status: null, notAfter: [] };
   const { rows } = await sql<{ is_new: boolean }>`
     with fresh as (
       insert into run_callbacks (run_id, dedupe_key)
@@ -160,8 +168,10 @@ export async function appendCallback(
     )
     update runs set
       gathered_context = case
-        when ${isTaken(context)} then gathered_context
-        else gathered_context || ${jsonText(gathered ?? {})}::jsonb
+        when ${isTaken(context)} or ${status}::text is null
+          or gathered_context ->> ${PROVIDER_STATUS} = any(${notAfter}::text[])
+        then gathered_context
+        else gathered_context || jsonb_build_object(${PROVIDER_STATUS}::text, ${status}::text)
       end,
       logs = case
         when not exists (select from fresh)
@@ -172,7 +182,7 @@ export async function appendCallback(
           coalesce(logs -> ${CALLBACKS_KEY}, '[]') || jsonb_build_array(${jsonText(entry)}::jsonb)
         )
       end
-    where id = ${id} and (${gathered !== undefined} or exists (select from fresh))
+    where id = ${id} and (${reported !== undefined} or exists (select from fresh))
     returning exists (select from fresh) as is_new`.execute(context.db);
   return rows[0]?.is_new ?? false;
 }
@@ -237,6 +247,7 @@ export function toRun(row: RunRow): Run {
 }
 
 const CALLBACKS_KEY = 'telephony_status_callbacks';
+const PROVIDER_STATUS = 'provider_status';
 
 /** Final once the run is completed. */
 const FINAL = {

@@ -151,6 +151,23 @@ describe('what follows a completed run', () => {
     expect(await following([hook])).toEqual({ heard: [true], due: 1 });
   });
 
+  it('is found out after a call of a draft, which gets a webhook while it talks', async () => {
+    const harness = await held.harness.prepare();
+    const { workflows } = harness.at.store;
+    await workflows.saveDraft(harness.workflow.id, { templateContextVariables: { a: 1 } });
+    const { runId } = await harness.startTest();
+    const stream = await harness.connect(await harness.pickUp(runId));
+    stream.start();
+    const data = { name: 'Hook', endpoint_url: 'https://crm.example.com' };
+    const hook = { id: 'hook', type: 'webhook', data } as unknown as (typeof drinks.nodes)[number];
+    const definition = { ...drinks, nodes: [...drinks.nodes, hook] };
+    await workflows.saveDraft(harness.workflow.id, { definition });
+    await harness.heardOut(stream);
+    stream.hangUp();
+    await harness.ended({ id: runId });
+    expect(await harness.at.sql('select run_id from afterworks')).toEqual([{ run_id: runId }]);
+  });
+
   it('is found out after a call that never connected', async () => {
     const { run, closing } = await ringing(held.harness);
     await closing.end(run, busy);

@@ -61,6 +61,19 @@ describe('a status callback', () => {
     expect(await harness.bodies({ id: runId }, 'call.status')).toEqual([]);
   });
 
+  // Each of two read the run before the other's status was stored, and the last one to be stored counted.
+  it('leaves the furthest status also where several come at the same moment', async () => {
+    const harness = await held.harness.prepare();
+    harness.rest.answer = { status: 200, body: { sid: CALL, status: 'queued' } };
+    const { runId } = await harness.start();
+    await Promise.all(
+      ['in-progress&SequenceNumber=2', 'ringing&SequenceNumber=1'].map((status) =>
+        harness.status(runId, `CallStatus=${status}`),
+      ),
+    );
+    expect((await harness.run(runId)).gatheredContext['provider_status']).toBe('in-progress');
+  });
+
   it("moves the provider's status of its run, and never back", async () => {
     const harness = await held.harness.prepare();
     const { runId } = await harness.start();

@@ -71,20 +71,36 @@ describe.each(engines())('a call of a provider on %s', (engine) => {
 
   it('has each report once, and its status also where the report is a repeated one', async () => {
     const { run } = await runs().create(inbound(await ground(at), 'CA1'));
-    const report = (gathered?: Record<string, unknown>) =>
-      runs().appendCallback(run.id, 'SM1', { status: 'x' }, gathered);
+    const report = (status?: string) =>
+      runs().appendCallback(
+        run.id,
+        'SM1',
+        { status: 'x' },
+        status === undefined ? undefined : { status, notAfter: [] },
+      );
     expect(await report()).toBe(true);
-    expect(await report({ provider_status: 'in-progress' })).toBe(false);
+    expect(await report('in-progress')).toBe(false);
     expect(await report()).toBe(false);
     const after = await runs().find(run.id);
     expect(after?.gatheredContext).toEqual({ provider_status: 'in-progress' });
     expect(after?.logs['telephony_status_callbacks']).toEqual([{ status: 'x' }]);
   });
 
+  it('keeps a status that is further than that of a report at the same moment', async () => {
+    const { run } = await runs().create(inbound(await ground(at), 'CA1'));
+    const report = (status: string, notAfter: string[]) =>
+      runs().appendCallback(run.id, status, { status }, { status, notAfter });
+    await report('in-progress', ['in-progress', 'completed']);
+    await report('ringing', ['ringing', 'in-progress', 'completed']);
+    const after = await runs().find(run.id);
+    expect(after?.gatheredContext).toEqual({ provider_status: 'in-progress' });
+    expect(after?.logs['telephony_status_callbacks']).toHaveLength(2);
+  });
+
   it('that was taken from this process has the report, and not its status', async () => {
     const { run } = await runs().create(inbound(await ground(at), 'CA1'));
     await at.sql('update runs set fenced_epochs = array[owner_epoch], owner_epoch = 0');
-    const status = { provider_status: 'in-progress' };
+    const status = { status: 'in-progress', notAfter: [] };
     expect(await runs().appendCallback(run.id, 'SM1', { status: 'x' }, status)).toBe(true);
     const after = await runs().find(run.id);
     expect(after?.gatheredContext).toEqual({ provider_status: 'ringing' });
