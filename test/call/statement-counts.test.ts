@@ -78,6 +78,18 @@ describe('an inbound call', () => {
   });
 });
 
+it('a call that talks is looked for by nobody', async () => {
+  const harness = await held.harness.prepare();
+  const { stream, run } = await harness.inboundCall();
+  const sent = await sentBy(async () => {
+    harness.clock.advance(WATCHED_MS);
+    await harness.pass(20);
+  });
+  expect(sent.filter((each) => each === 'select runs')).toEqual([]);
+  stream.hangUp();
+  await harness.ended(run);
+});
+
 describe('a call that a client starts', () => {
   it.each([null, 'order-7'])(
     'with the key %s takes as many statements as without one',

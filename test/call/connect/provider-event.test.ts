@@ -86,6 +86,18 @@ describe('a status callback', () => {
     expect(await told()).toBe('busy');
   });
 
+  it('changes the status of no call that is over, and none of another leg', async () => {
+    const harness = await held.harness.prepare();
+    const { runId } = await harness.start();
+    const told = async () => (await harness.run(runId)).gatheredContext['provider_status'];
+    await harness.status(runId, 'CallStatus=ringing&SequenceNumber=1', 'CA-of-a-transfer');
+    expect(await told()).toBe('queued');
+    await harness.at.store.runs.patch(runId, { state: 'completed' });
+    await harness.status(runId, 'CallStatus=completed&SequenceNumber=2');
+    expect(await told()).toBe('queued');
+    expect(await callbacks(harness, runId)).toHaveLength(2);
+  });
+
   it('is ignored for a run that does not exist', async () => {
     const harness = await held.harness.prepare();
     const reply = await harness.status('999999', 'CallStatus=completed');

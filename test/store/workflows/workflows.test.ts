@@ -5,7 +5,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { Workflow } from '../../../src/model/workflow.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
-import { statementsSent } from '../sent-statements.ts';
+import { before, statementsSent } from '../sent-statements.ts';
 
 const DEFINITION = {
   nodes: [{ id: '1', type: 'startCall', position: { x: 0, y: 0 }, data: { name: 'Start', b: 1 } }],
@@ -307,6 +307,18 @@ describe.each(engines())('workflows on %s', (engine) => {
     await workflows.addDisposition(id, 'sold');
     sent.stop();
     expect(sent.verbs).toEqual(['update']);
+  });
+
+  it('lists a disposition that could not be listed before', async () => {
+    const { id, organizationId } = await create(at, 'Desk', []);
+    const { workflows } = at.store;
+    const away = before(/disposition_codes/, () => Promise.reject(new Error('Query read timeout')));
+    await expect(workflows.addDisposition(id, 'busy')).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+    away.stop();
+    await workflows.addDisposition(id, 'busy');
+    expect((await workflows.get(organizationId, id))?.dispositionCodes).toEqual(['busy']);
   });
 
   it('finds nothing for ids of other organizations and impossible ids', async () => {
