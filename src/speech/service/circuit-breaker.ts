@@ -68,12 +68,17 @@ export class CircuitBreaker {
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
   admit(): boolean {
     const own = this.#ownState;
-    if (own === 'open' || this.#account?.admit() === false) return false;
-    if (own === 'closed') return true;
-    const now = this.#clock.monotonicMs();
-    if (this.#probeSince !== undefined && now - this.#probeSince < PROBE_MS_MAX) return false;
-    this.#probeSince = now;
+    if (own === 'open' || (own === 'half-open' && this.#isProbed)) return false;
+    // Last: it takes the account's probe, which a call that is refused here would leave without a result.
+    if (this.#account?.admit() === false) return false;
+    if (own === 'half-open') this.#probeSince = this.#clock.monotonicMs();
     return true;
+  }
+
+  /** A call tries the service, and may still report. */
+  get #isProbed(): boolean {
+    if (this.#probeSince === undefined) return false;
+    return this.#clock.monotonicMs() - this.#probeSince < PROBE_MS_MAX;
   }
 
   /** The service did its work. */

@@ -166,4 +166,37 @@ describe('a circuit breaker', () => {
     circuit.succeeded();
     expect(circuit.permanentFault).toBeUndefined();
   });
+
+  it('leaves the probe of the account to another call, where its own circuit refuses one', () => {
+    const clock = new FakeClock();
+    const fault = (kind: FaultKind) => new ServiceFault('stt', 'acme', kind, { detail: 'x' });
+    const account = new CircuitBreaker({ clock, service: 'acme' });
+    const [one, other] = [1, 2].map(
+      () => new CircuitBreaker({ clock, service: 'acme', account }),
+    ) as [CircuitBreaker, CircuitBreaker];
+    one.failed(fault('request'));
+    clock.advance(300_000);
+    expect([one.state, one.admit()]).toEqual(['half-open', true]);
+    for (let i = 0; i < 3; i++) account.failed(fault('network'));
+    clock.advance(15_000);
+    // Its own probe has not reported yet: the call is refused before the account is asked.
+    expect([account.state, one.admit()]).toEqual(['half-open', false]);
+    expect(other.admit()).toBe(true);
+    expect(other.admit()).toBe(false);
+    account.succeeded();
+    expect(other.admit()).toBe(true);
+  });
+
+  it('keeps its own probe where the account refuses a call', () => {
+    const clock = new FakeClock();
+    const fault = (kind: FaultKind) => new ServiceFault('stt', 'acme', kind, { detail: 'x' });
+    const account = new CircuitBreaker({ clock, service: 'acme' });
+    const circuit = new CircuitBreaker({ clock, service: 'acme', account });
+    circuit.failed(fault('request'));
+    clock.advance(300_000);
+    account.failed(fault('rate'));
+    expect(circuit.admit()).toBe(false);
+    clock.advance(10_000);
+    expect(circuit.admit()).toBe(true);
+  });
 });
