@@ -36,18 +36,25 @@ interface Ending {
 export async function closeSession(deps: SessionDeps, ending: Ending): Promise<void> {
   const { plan, media, log, durationS, endMs, reason, by } = ending;
   const endedAt = deps.clock.now() - Math.max(0, (ending.audio?.mediaMs ?? endMs) - endMs);
-  const attempt = (step: string, work: Promise<unknown>) =>
-    work.catch((error: unknown) => log.error({ err: error, step }, 'closing step failed'));
+  const attempt = async (step: string, work: () => unknown): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      log.error({ err: error, step }, 'closing step failed');
+    }
+  };
 
   const audioClosed = closeAudio(ending);
   const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
   const callId = callToHangUp(ending);
   // Recognisers take up to two seconds for their last words: the other party does not wait for them.
   await Promise.all([
-    attempt('close the audio', closing).then(() => plan.speech.release?.()),
-    callId === null ? undefined : attempt('hang up', deps.hangUps.hangUp(plan, callId)),
+    attempt('close the audio', () => closing).then(() =>
+      attempt('release the services', () => plan.speech.release?.()),
+    ),
+    callId === null ? undefined : attempt('hang up', () => deps.hangUps.hangUp(plan, callId)),
   ]);
-  media?.close('over');
+  await attempt('close the media', () => media?.close('over'));
   await deps.closing.endSurely(plan.run, {
     reason,
     by,

@@ -165,10 +165,10 @@ export class CallSession {
 
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
-    this.#dialogue.close();
-    this.#mute.follow({ phase: 'ended', tools: null });
     // Set before closing begins: events caused by closing must not end the call again.
     this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
+    this.#guarded(() => this.#dialogue.close());
+    this.#guarded(() => this.#mute.follow({ phase: 'ended', tools: null }));
     return this.#end;
   }
 
@@ -368,27 +368,23 @@ export class CallSession {
   }
 
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
-    this.#idle.stop();
-    this.#wait.close();
-    this.#interim.drop();
     this.#timers.cancelAll();
-    // The provider reports the end of media that were not seen to close.
-    if (by === 'provider') this.#leftMs ??= this.#audio?.leave();
+    this.#guarded(() => this.#idle.stop());
+    this.#guarded(() => this.#wait.close());
+    this.#guarded(() => this.#interim.drop());
+    this.#guarded(() => {
+      // The provider reports the end of media that were not seen to close.
+      if (by === 'provider') this.#leftMs ??= this.#audio?.leave();
+    });
     const endMs = this.#leftMs ?? this.#audio?.mediaMs ?? 0;
     const talkedMs = endMs - (this.#answeredMs ?? endMs);
     try {
       await closeSession(this.#deps, {
-        plan: this.plan,
-        record: this.#record,
-        audio: this.#audio,
-        recording: this.#options.recording,
-        media: this.#media,
-        log: this.#log,
+        ...{ plan: this.plan, record: this.#record, audio: this.#audio },
+        ...{ recording: this.#options.recording, media: this.#media, log: this.#log },
         callId: this.#callId,
         durationS: talkedMs / 1_000,
-        endMs,
-        reason,
-        by,
+        ...{ endMs, reason, by },
       });
     } catch (error) {
       this.#log.error({ err: error }, 'call not closed in full');
