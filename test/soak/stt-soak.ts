@@ -49,8 +49,6 @@ export interface SttRow {
   faultShare?: number;
   /** Of a connection: what may be counted and is not billed, as its last part packet. Default: `UNSENT_S_MAX`. */
   unsentSecondsMax?: number;
-  /** False: what is said last before the end of a call may be lost. Default: true. */
-  hasLastWords?: boolean;
   start(clock: Clock, faults: () => SttFaults): Promise<HeardBySoak>;
   create(url: string, means: ServiceMeans): SpeechToText;
 }
@@ -166,7 +164,7 @@ class SttLine implements SoakLine {
       .filter((text) => text !== '')
       .join(' ')
       .replace(/[.,?!]/g, '');
-    const isWhole = ledger.faultCount === faultsBefore && this.#row.hasLastWords !== false;
+    const isWhole = ledger.faultCount === faultsBefore;
     if (isWhole ? heard === spoken : isWithin(heard, spoken)) return;
     ledger.broke('the last words are kept, and none is doubled', { spoken, finals });
   }

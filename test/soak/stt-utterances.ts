@@ -22,7 +22,6 @@ export const openAiUploads: SttRow = {
   name: 'openai',
   faultShare: 0.15,
   unsentSecondsMax: 0,
-  hasLastWords: false,
   faults: [
     ...['refused, 401', 'refused, 402', 'refused, 403', 'refused, 429', 'refused, 500'],
     ...['refused, 503', 'reset connection', 'stalled', 'closed at a final', 'no finals'],

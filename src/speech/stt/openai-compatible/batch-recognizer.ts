@@ -22,6 +22,8 @@ const SAMPLES_MIN = RATE_HZ / 10;
 const DUE_MAX = 4;
 const TERMS_MAX = 50;
 const TERM_CHARACTERS_MAX = 60;
+/** For the last words, once the call is over. */
+const LAST_MS_MAX = 2_000;
 
 interface Attempt {
   controller: AbortController;
@@ -50,7 +52,14 @@ export class BatchRecognizer implements Recognizer {
   readonly #due: Attempt[] = [];
   #terms: readonly string[];
   #language: string | undefined;
+  /** It takes nothing more. */
   #isOver = false;
+  /** It reports nothing more. */
+  #isClosed = false;
+  /** What the end of the call cut: nobody has asked for its words. */
+  #cut: Attempt | undefined;
+  #deadline: Timer | undefined;
+  #onClosed: (() => void) | undefined;
 
   constructor(options: {
     transcriber: Transcriber;
@@ -107,14 +116,7 @@ export class BatchRecognizer implements Recognizer {
       this.#fail(new GatewayError('STT_FAILED', { reason: 'the words of earlier turns are due' }));
       return;
     }
-    this.#voiceToMs ??= this.#nowMs;
-    this.#audio.stop();
-    const attempt = this.#speculation ?? this.#attempt();
-    attempt.askedMs = this.#clock.monotonicMs();
-    this.#speculation = undefined;
-    this.#parts = [];
-    this.#samples = 0;
-    this.#due.push(attempt);
+    const attempt = this.#endUtterance();
     // Not within this call: the turn begins to wait after it.
     if (attempt.words !== undefined) this.#clock.after(0, () => this.#answer());
   }
@@ -127,13 +129,42 @@ export class BatchRecognizer implements Recognizer {
     this.#language = primaryLanguage(language);
   }
 
-  close(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  /** What was said up to here is uploaded, unless an upload of it is under way. */
+  finish(): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
     this.#silence?.cancel();
+    if (this.#audio.open) this.#cut = this.#endUtterance();
+    this.#isOver = true;
+    return new Promise((resolve) => {
+      this.#onClosed = resolve;
+      this.#deadline = this.#clock.after(LAST_MS_MAX, () => this.close());
+      this.#answer();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isOver = true;
+    this.#isClosed = true;
+    this.#silence?.cancel();
+    this.#deadline?.cancel();
     this.#abort(this.#speculation);
     for (const attempt of this.#due.splice(0)) this.#abort(attempt);
     this.#parts = [];
+    this.#onClosed?.();
+  }
+
+  /** Its words are due. */
+  #endUtterance(): Attempt {
+    this.#voiceToMs ??= this.#nowMs;
+    this.#audio.stop();
+    const attempt = this.#speculation ?? this.#attempt();
+    attempt.askedMs = this.#clock.monotonicMs();
+    this.#speculation = undefined;
+    this.#parts = [];
+    this.#samples = 0;
+    this.#due.push(attempt);
+    return attempt;
   }
 
   get #nowMs(): number {
@@ -188,14 +219,22 @@ export class BatchRecognizer implements Recognizer {
     for (let [oldest] = this.#due; oldest?.words !== undefined; [oldest] = this.#due) {
       this.#due.shift();
       this.#observe('ok', oldest.askedMs);
-      this.#listener.onFinal(oldest.words);
-      if (this.#isOver) return;
+      const isAsked = oldest !== this.#cut;
+      if (isAsked || oldest.words.text !== '') this.#listener.onFinal(oldest.words);
+      if (this.#isClosed) return;
     }
+    if (this.#isOver && this.#due.length === 0) this.close();
   }
 
   #fail(error: unknown, attempt?: Attempt): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     if (attempt !== undefined) this.#bill(attempt);
+    if (attempt !== undefined && this.#isOver) {
+      // The words of other turns may still come.
+      attempt.words = NO_WORDS;
+      this.#answer();
+      return;
+    }
     this.close();
     const fault =
       error instanceof GatewayError

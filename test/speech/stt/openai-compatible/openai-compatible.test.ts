@@ -223,6 +223,38 @@ describe('the recogniser behind OpenAI’s interface', () => {
     expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
   });
 
+  it('ends a call with the words of an upload that is under way, and uploads nothing twice', async () => {
+    const held = await call(says({ text: 'yes' }));
+    speak(held, 500);
+    held.recognizer.speechStopped?.();
+    pushMs(held.recognizer, 200);
+    held.clock.advance(200);
+    const ended = held.recognizer.finish?.();
+    held.recognizer.finalize();
+    await ended;
+    expect(held.finals.map(({ text }) => text)).toEqual(['yes']);
+    expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([1, 0, 0]);
+  });
+
+  it('ends a call with the words of its other turn where its last upload fails', async () => {
+    const held = await call(({ response, file }) => {
+      if (readWav(file).samples.length > 1_200 * 8) response.end('{"text":"yes please"}');
+      else response.writeHead(500).end('{}');
+    });
+    utter(held, 1_000);
+    speak(held, 300);
+    await held.recognizer.finish?.();
+    expect(held.finals.map(({ text }) => text)).toEqual(['yes please']);
+    expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
+  });
+
+  it('ends a call without words where the last upload has none', async () => {
+    const held = await call(says({ text: '' }));
+    speak(held, 500);
+    await held.recognizer.finish?.();
+    expect([held.finals, held.server.asked.length, held.clock.timers]).toEqual([[], 1, 0]);
+  });
+
   it('uploads again at another pause, also without a report that the voice continued', async () => {
     const held = await call(({ response, file }) => {
       if (readWav(file).samples.length > 1_200 * 8) response.end('{"text":"yes please"}');

@@ -6,16 +6,18 @@ import { sessionEndContract } from './session-end-contract.ts';
 
 /** Those whose services say in their last messages what they bill. */
 const COUNTING = ['nova', 'assemblyai'];
-/** Uploads have no session; the described one has a test of its own. */
-const OTHERS = ['openai', 'described'];
+/** The described one has a test of its own. */
+const OTHERS = ['described'];
+/** A connection or a request for each utterance. */
+const BY_UTTERANCE = ['wyoming', 'openai'];
 
 for (const { name, start, create } of STT_ROWS) {
   if (OTHERS.includes(name)) continue;
   sessionEndContract({
     name,
     counts: COUNTING.includes(name),
-    // A connection for each utterance.
-    connectsAhead: name !== 'wyoming',
+    connectsAhead: !BY_UTTERANCE.includes(name),
+    streams: name !== 'openai',
     async start(clock, faults) {
       const server = await start(clock, () => faults);
       return { server, service: create(server.url, serviceMeans(clock)) };
