@@ -57,6 +57,9 @@ export class VoskSession {
   #sent = 0;
   #replied = 0;
   #sentSamples = 0;
+  #isOpened = false;
+  /** Of `takeSent`, up to which it has counted. */
+  #countedSamples = 0;
   /** The numbers of the messages that were resets without a reply. */
   readonly #resets: number[] = [];
   /** Of the words that come, oldest first: one more than resets without a reply. */
@@ -79,6 +82,9 @@ export class VoskSession {
       secrets: apiKey === undefined ? [] : [apiKey],
       ...means,
       listener: {
+        onReady: () => {
+          this.#isOpened = true;
+        },
         onText: (text) => this.#reply(text),
         onFault: (fault) => listener.onFault(fault),
       },
@@ -103,6 +109,14 @@ export class VoskSession {
   audio(samples: Int16Array<ArrayBuffer>): void {
     this.#sentSamples += samples.length;
     this.#send(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+  }
+
+  /** Samples since the last call of this. Audio that waits for the connection has not gone out. */
+  takeSent(): number {
+    if (!this.#isOpened) return 0;
+    const samples = this.#sentSamples - this.#countedSamples;
+    this.#countedSamples = this.#sentSamples;
+    return samples;
   }
 
   reset(): void {

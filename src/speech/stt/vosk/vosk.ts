@@ -58,7 +58,6 @@ class VoskRecognizer implements Recognizer {
   #isClosed = false;
   #pushed = 0;
   #hasBegun = false;
-  #sentSamples = 0;
 
   constructor({ settings, means, listener, expectation }: Options) {
     this.#settings = settings;
@@ -138,7 +137,6 @@ class VoskRecognizer implements Recognizer {
       this.#hasBegun = true;
       session.begin(((this.#pushed - samples.length) * 1_000) / RATE_HZ);
     }
-    this.#sentSamples += samples.length;
     session.audio(samples);
   }
 
@@ -152,6 +150,7 @@ class VoskRecognizer implements Recognizer {
 
   #retire(session: VoskSession): void {
     if (session.owed > 0 || session === this.#current) return;
+    this.#reportUsage();
     this.#sessions.splice(this.#sessions.indexOf(session), 1);
     session.close();
   }
@@ -191,6 +190,7 @@ class VoskRecognizer implements Recognizer {
     if (this.#isOver) return;
     const [oldest] = this.#due;
     this.#end();
+    this.#reportUsage();
     for (const session of this.#sessions.splice(0)) session.close();
     this.#observe(fault.code, oldest?.sinceMs);
     this.#listener.onError(fault);
@@ -209,9 +209,9 @@ class VoskRecognizer implements Recognizer {
   }
 
   #reportUsage(): void {
-    if (this.#sentSamples === 0) return;
-    const amount = this.#sentSamples / RATE_HZ;
-    this.#sentSamples = 0;
+    const samples = this.#sessions.reduce((sum, session) => sum + session.takeSent(), 0);
+    if (samples === 0) return;
+    const amount = samples / RATE_HZ;
     const model = this.#settings.model ?? 'vosk';
     const source = 'counted';
     this.#listener.onUsage?.({

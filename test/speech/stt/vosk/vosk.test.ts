@@ -81,6 +81,26 @@ describe('the Vosk client', () => {
     expect(held.faults).toEqual([]);
   });
 
+  it('counts no audio that waited for a connection which was never made', async () => {
+    const held = await call({}, { settings: { base_url: 'ws://127.0.0.1:1' } });
+    utter(held.recognizer, 900);
+    await vi.waitFor(() => expect(held.faults).toHaveLength(1));
+    held.recognizer.close();
+    expect(held.usage).toEqual([]);
+  });
+
+  it('counts the audio of an utterance in which the connection breaks, once', async () => {
+    const held = await call({ utterances: ['two tickets please'] });
+    await connected(held);
+    held.recognizer.speechStarted();
+    pushMs(held.recognizer, 400);
+    await vi.waitFor(() => expect(held.partials).toContain('two tickets'));
+    await held.vosk.close();
+    await vi.waitFor(() => expect(held.faults).toHaveLength(1));
+    held.recognizer.close();
+    expect(held.usage.map(({ amount }) => amount)).toEqual([0.4]);
+  });
+
   it.each([true, false])(
     'places words on the call, whether times go on over a reset: %s',
     async (goesOn) => {
