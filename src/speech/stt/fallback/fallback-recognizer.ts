@@ -8,10 +8,10 @@ import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
-import { joinWords } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession } from './fallback-session.ts';
+import { OpenWords } from './open-words.ts';
 import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
 import { SessionRetry } from './session-retry.ts';
 import { SessionRotation } from './session-rotation.ts';
@@ -48,14 +48,10 @@ export class FallbackRecognizer implements Recognizer {
   readonly #line: RecognizerLine;
   readonly #retry = new SessionRetry();
   #confirmed = 0;
-  /** Finals that are held until the answer to `finalize`. */
-  #held: RecognizedWords[] = [];
+  readonly #words = new OpenWords();
   #owed = 0;
   #isInTurn = false;
-  /** Interim words after the last final. */
-  #partialWords: RecognizedWords | undefined;
-  /** Characters of the last interim words that were reported. */
-  #reported = 0;
+  #isFinishing = false;
   #expectation: ExpectedInput;
   #language: string | undefined;
   readonly #rotation: SessionRotation;
@@ -128,13 +124,16 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   async finish(): Promise<void> {
+    this.#isFinishing = true;
+    this.#words.finishing();
     this.#watchdog.reset();
     this.#rotation.cancel();
     this.#line.stay();
-    await this.#session?.finish();
+    const session = this.#session;
+    await session?.finish(!this.#isPause);
     this.#endSession();
-    const held = joinWords(this.#held.splice(0));
-    if (held.text !== '') this.#options.listener.onFinal(held);
+    const last = this.#words.last(session);
+    if (last.text !== '') this.#options.listener.onFinal(last);
   }
 
   close(): void {
@@ -143,7 +142,7 @@ export class FallbackRecognizer implements Recognizer {
 
   /** The caller does not speak, and everything they said has been answered. */
   get #isPause(): boolean {
-    return !this.#isInTurn && this.#owed === 0 && this.#partialWords === undefined;
+    return !this.#isInTurn && this.#owed === 0 && !this.#words.hasPartial;
   }
 
   #mark(kind: Mark['kind']): void {
@@ -172,7 +171,6 @@ export class FallbackRecognizer implements Recognizer {
     if (this.#isPause) this.#confirm(this.#pause());
     this.#keepLostWords();
     const from = this.#confirmed;
-    this.#partialWords = undefined;
     const session: RecognizerSession = new RecognizerSession({
       ...{ service: entry.service, sessions: entry.sessions },
       expectation: this.#expectation,
@@ -196,13 +194,8 @@ export class FallbackRecognizer implements Recognizer {
   /** Audio that is older than the ring cannot be replayed: its interim words are the best there is. */
   #keepLostWords(): void {
     const { oldest } = this.#ring;
-    if (this.#confirmed >= oldest) return;
-    const { words = [], confidence = null } = this.#partialWords ?? {};
-    const lost = words.filter(({ startMs }) => startMs < oldest / 8);
-    if (lost.length > 0) {
-      this.#held.push({ text: lost.map(({ word }) => word).join(' '), confidence, words: lost });
-    }
-    this.#confirm(Math.max(oldest, (lost.at(-1)?.endMs ?? 0) * 8));
+    const lostToMs = this.#words.renew(this.#confirmed < oldest ? oldest / 8 : 0);
+    if (this.#confirmed < oldest) this.#confirm(Math.max(oldest, lostToMs * 8));
   }
 
   /** What comes late from a session that was given up has no effect. */
@@ -264,35 +257,30 @@ export class FallbackRecognizer implements Recognizer {
 
   #partial(session: RecognizerSession, words: RecognizedWords): void {
     if (words.text !== '') this.#understood();
-    this.#partialWords = words.text === '' ? undefined : words;
-    const all = joinWords([...this.#held, words]);
-    // Replayed audio gives the first words of what is known already.
-    if (session.lagSamples > 0 && all.text.length < this.#reported) return;
-    this.#reported = all.text.length;
-    this.#options.listener.onPartial(all);
+    const all = this.#words.partial(words, session);
+    if (all !== undefined) this.#options.listener.onPartial(all);
   }
 
   #final(session: RecognizerSession, words: RecognizedWords): void {
     if (words.text !== '') this.#understood();
     else if (session.owesFinal) {
-      if (this.#isDoubtful()) return;
+      if (!this.#isFinishing && this.#isDoubtful()) return;
       this.#watchdog.noWords();
     }
-    this.#partialWords = undefined;
     const answered = session.answered();
     this.#confirm(answered?.at ?? session.endOf(words) ?? session.likelyEnd);
-    if (answered === undefined && this.#owed > 0) {
-      if (words.text !== '') this.#held.push(words);
+    // At the end of a call, the words of an earlier session may be more.
+    const mayBeFewer = this.#isFinishing && this.#words.areOfOther(session);
+    if (answered === undefined && (this.#owed > 0 || mayBeFewer)) {
+      this.#words.hold(words);
       return;
     }
     if (answered !== undefined) {
       this.#owed -= 1;
       this.#marks = this.#marks.slice(this.#marks.indexOf(answered) + 1);
     }
-    const all = joinWords([...this.#held, words]);
+    const all = this.#words.final(words, answered !== undefined);
     if (answered === undefined && all.text === '') return;
-    this.#held = [];
-    this.#reported = 0;
     this.#options.listener.onFinal(all);
     // Also where the voice goes on: what follows is the next turn's.
     if (answered !== undefined && this.#owed === 0) this.#switch();
@@ -342,7 +330,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #overdue(session: RecognizerSession): void {
-    if (session !== this.#session) return;
+    if (session !== this.#session || this.#isFinishing) return;
     const fault = this.#timeout('no final words in time');
     serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
     this.#failed(fault);
@@ -354,6 +342,10 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #ended(error: GatewayError, service: string): void {
+    if (this.#isFinishing) {
+      this.#endSession();
+      return;
+    }
     if (codeOf(error) !== 'STT_UNAVAILABLE') {
       this.#failed(faultOf(error, service));
       return;

@@ -30,6 +30,9 @@ const FINAL_SHARE = 3;
 const FINAL_MS_MIN = 2_000;
 const CONNECT_MS = 500;
 const DELAY_MS_MAX = 2_500;
+/** At the end of a call: for the last words, and of that for a replay to go on. */
+const LAST_MS_MAX = 2_000;
+const LAST_REPLAY_MS_MAX = 1_000;
 
 export interface RecognizerSessionOptions {
   service: SpeechToText;
@@ -67,6 +70,8 @@ export class RecognizerSession {
   #step: Timer | undefined;
   #steppedAt = 0;
   #overdue: Timer | undefined;
+  /** While the end of a call waits for the replay. */
+  #onCaughtUp: (() => void) | undefined;
   /** It gets no more audio. */
   #isClosed = false;
   /** Its key has one session less. */
@@ -147,10 +152,33 @@ export class RecognizerSession {
     return last === undefined ? undefined : Math.ceil(last.endMs * SAMPLES_PER_MS);
   }
 
-  /** What the service still has to say comes until this resolves. */
-  async finish(): Promise<void> {
-    this.#stop();
-    await this.recognizer.finish?.();
+  /** What the service still has to say comes until this resolves. `isInSpeech`: a replay that is under way goes on for a
+   *  while, because services end a session in which audio comes faster; both have 2 s. */
+  async finish(isInSpeech: boolean): Promise<void> {
+    const { clock } = this.#options;
+    const isLate = isInSpeech && this.#step !== undefined;
+    let deadline: Timer | undefined;
+    const isOver = new Promise<void>((resolve) => {
+      if (isLate) deadline = clock.after(LAST_MS_MAX, resolve);
+    });
+    if (isLate) await this.#caughtUp();
+    if (!this.#isClosed) {
+      this.#stop();
+      await Promise.race([this.recognizer.finish?.(), isOver]);
+    }
+    deadline?.cancel();
+  }
+
+  /** Resolves when it has all audio, when it is closed, or after 1 s. */
+  #caughtUp(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = this.#options.clock.after(LAST_REPLAY_MS_MAX, () => this.#onCaughtUp?.());
+      this.#onCaughtUp = () => {
+        end.cancel();
+        this.#onCaughtUp = undefined;
+        resolve();
+      };
+    });
   }
 
   close(): void {
@@ -166,6 +194,7 @@ export class RecognizerSession {
     this.#step = undefined;
     this.#overdue?.cancel();
     this.#overdue = undefined;
+    this.#onCaughtUp?.();
   }
 
   #give(mark: Mark): void {
@@ -212,6 +241,7 @@ export class RecognizerSession {
     const isBehind =
       this.#isConnecting || this.#sent < this.#options.ring.written || this.#marks.length > 0;
     this.#step = isBehind ? clock.after(STEP_MS, () => this.#stepped()) : undefined;
+    if (!isBehind) this.#onCaughtUp?.();
   }
 
   /** So many samples, with the controls between them. A fault may close the session within. */

@@ -1,0 +1,93 @@
+// A call that ends while unconfirmed audio is replayed to the next recogniser: the best known words are the last ones. The
+// words of the replay so far, a few of a long sentence, had replaced those that the failed service had given.
+
+import { describe, expect, it } from 'vitest';
+import { call } from './recognizers-of-a-call.ts';
+import { many } from './speaking-caller.ts';
+
+type Call = ReturnType<typeof call>;
+
+/** Milliseconds until the recogniser has finished. */
+async function finished({ rig, clock }: Call): Promise<number> {
+  const from = clock.monotonicMs();
+  let isOver = false;
+  void rig.recognizer.finish?.().then(() => {
+    isOver = true;
+  });
+  while (!isOver && clock.monotonicMs() - from < 10_000) await clock.advanceAsync(20, 20);
+  const ms = clock.monotonicMs() - from;
+  // What the fakes still have on their way.
+  await clock.advanceAsync(300, 100);
+  return ms;
+}
+
+/** What is known when the service fails. */
+const KNOWN = many(18);
+
+describe('a call that ends within a replay', () => {
+  it('has the words that the failed service gave, where the next one has fewer by then', async () => {
+    const at = call({ faults: () => ({ failAtMs: 5_000, kind: 'auth' }) }, { lastMs: 100 });
+    at.says(many(20));
+    expect(at.rig.partials.at(-1)).toBe(KNOWN);
+    expect(await finished(at)).toBeLessThanOrEqual(2_000);
+    expect(at.b.service.sessions[0]?.finder.positionMs).toBeGreaterThan(1_000);
+    expect([at.rig.text, at.rig.errors, at.clock.timers]).toEqual([KNOWN, [], 0]);
+  });
+
+  it('has all words, where the replay comes to its end within a second', async () => {
+    const at = call({ faults: () => ({ failAtMs: 500, kind: 'auth' }) }, { lastMs: 100 });
+    at.says(many(4));
+    expect(at.rig.partials.at(-1)).toBe(many(2));
+    expect(await finished(at)).toBeLessThan(1_200);
+    expect([at.rig.text, at.rig.errors, at.clock.timers]).toEqual([many(4), [], 0]);
+  });
+
+  it('has the words of the next service also where they are fewer than those it gave before', async () => {
+    const at = call({ lastMs: 100, revisesPartials: true });
+    at.says(many(4));
+    await finished(at);
+    expect(at.rig.text).toBe(many(4));
+  });
+
+  it('waits two seconds for it, and one for the replay', async () => {
+    const at = call({ faults: () => ({ failAtMs: 5_000, kind: 'auth' }) }, { lastMs: 5_000 });
+    at.says(many(20));
+    expect(await finished(at)).toBe(2_000);
+    const passed = at.b.service.sessions[0]?.finder.positionMs ?? 0;
+    expect(passed).toBeLessThanOrEqual(1_200 * 1.8 + 40);
+    expect([at.rig.text, at.b.service.sessions[0]?.isClosed]).toEqual([KNOWN, true]);
+  });
+
+  it('ends at once where the next service fails too, and asks no other', async () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 5_000, kind: 'auth' }) },
+      { faults: () => ({ failAtMs: 400, kind: 'auth' }) },
+      {},
+    );
+    at.says(many(20));
+    expect(await finished(at)).toBeLessThan(400);
+    expect([at.rig.text, at.rig.errors]).toEqual([KNOWN, []]);
+    expect([at.c.service.sessions.length, at.clock.timers]).toEqual([0, 0]);
+  });
+
+  it('has the words that were asked for, behind which the voice went on', async () => {
+    // The first service gives no final words for two seconds.
+    const at = call({ finalMs: 60_000 }, { lastMs: 100 });
+    at.says(many(8));
+    at.rig.recognizer.finalize();
+    at.says(many(12, 8));
+    await finished(at);
+    expect(at.b.service.sessions).toHaveLength(1);
+    expect(at.rig.text).toBe(many(14));
+  });
+
+  it('is closed at once by its owner', async () => {
+    const at = call({ faults: () => ({ failAtMs: 5_000, kind: 'auth' }) }, {});
+    at.says(many(20));
+    const ended = at.rig.recognizer.finish?.();
+    at.rig.recognizer.close();
+    await ended;
+    await at.clock.advanceAsync(300, 100);
+    expect([at.rig.text, at.clock.timers]).toEqual([KNOWN, 0]);
+  });
+});
