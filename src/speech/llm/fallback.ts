@@ -8,7 +8,7 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { historyCharacters, newestTurns } from './history-limit.ts';
+import { historyCharacters, shortenedHistory } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 
 export interface LlmFallbackService {
@@ -102,7 +102,7 @@ export class FallbackModel implements LanguageModel {
     for (const service of services) if (!tried.has(service)) yield service;
   }
 
-  /** A model that refuses the history as too long is asked again at once without its oldest turns. */
+  /** A model that refuses the history as too long is asked again at once without its oldest turns, or the middle of long results. */
   async #attemptInLength(
     service: LlmFallbackService,
     job: Job,
@@ -110,12 +110,12 @@ export class FallbackModel implements LanguageModel {
     const { clock, log } = this.#options;
     const known = this.#historyMax.get(service);
     let { messages } = job.request;
-    if (known !== undefined) messages = newestTurns(messages, known) ?? messages;
+    if (known !== undefined) messages = shortenedHistory(messages, known) ?? messages;
     const characters = historyCharacters(messages);
     let outcome = await this.#attemptTwice(service, job, messages);
     for (const share of HISTORY_SHARES) {
       if (!isTooLong(outcome) || clock.monotonicMs() >= job.untilMs) break;
-      const shorter = newestTurns(messages, characters * share);
+      const shorter = shortenedHistory(messages, characters * share);
       if (shorter === undefined) break;
       messages = shorter;
       log.info(

@@ -1,7 +1,11 @@
-// The history of a conversation that is longer than a model takes, without its oldest turns. The system's prompts and
-// the last turn stay; a turn begins with the caller's words, so that no tool's result is without its call.
+// The history of a conversation that is longer than a model takes, without its oldest turns and, where that is not enough,
+// without the middle of the tools' long results. The system's prompts and the last turn stay; a turn begins with the
+// caller's words, so that no tool's result is without its call.
 
 import type { LlmMessage } from '../../model/llm-message.ts';
+
+/** Of a result that is shortened, so much is left at least: begin and end say what it is. */
+const RESULT_CHARACTERS_MIN = 300;
 
 /** Characters of all that is said, and of the tools' calls and results. */
 export function historyCharacters(messages: readonly LlmMessage[]): number {
@@ -25,6 +29,51 @@ export function newestTurns(
     role !== 'system' && begin !== undefined && at < begin;
   if (!messages.some((message, at) => isDropped(at, message))) return undefined;
   return messages.filter((message, at) => !isDropped(at, message));
+}
+
+/** The newest turns, with shortened results where the last turn alone has more than so many characters. Undefined:
+ *  nothing can be left out. */
+export function shortenedHistory(
+  messages: readonly LlmMessage[],
+  charactersMax: number,
+): LlmMessage[] | undefined {
+  const newest = newestTurns(messages, charactersMax);
+  const kept = newest ?? messages;
+  const over = historyCharacters(kept) - charactersMax;
+  if (over <= 0) return newest;
+  const limit = resultLimit(kept, over);
+  let hasCut = false;
+  const cut = kept.map((message) => {
+    if (message.role !== 'tool' || message.content.length <= limit) return message;
+    hasCut = true;
+    return { ...message, content: withoutMiddle(message.content, limit) };
+  });
+  return hasCut ? cut : newest;
+}
+
+/** The length for all results that takes so many characters off the longest of them. */
+function resultLimit(messages: readonly LlmMessage[], over: number): number {
+  const lengths = messages
+    .flatMap(({ role, content }) => (role === 'tool' ? [content.length] : []))
+    .sort((one, other) => other - one);
+  let longest = 0;
+  for (const [at, length] of lengths.entries()) {
+    longest += length;
+    // The others keep their length.
+    const limit = Math.floor((longest - over) / (at + 1));
+    if (limit >= (lengths[at + 1] ?? 0)) return Math.max(RESULT_CHARACTERS_MIN, limit);
+  }
+  return RESULT_CHARACTERS_MIN;
+}
+
+/** Begin and end, with a mark between them that the model understands. */
+function withoutMiddle(text: string, charactersMax: number): string {
+  const mark = `\n[... ${text.length - charactersMax} of ${text.length} characters left out here: the result is too long ...]\n`;
+  const left = Math.max(0, charactersMax - mark.length);
+  // No half of a surrogate pair: services refuse it.
+  const begin = text.slice(0, Math.ceil(left / 2)).replace(/[\uD800-\uDBFF]$/, '');
+  const end = text.slice(text.length - Math.floor(left / 2)).replace(/^[\uDC00-\uDFFF]/, '');
+  return `${begin}${mark}${end}`;
 }
 
 function charactersOf(message: LlmMessage): number {

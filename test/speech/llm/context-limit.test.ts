@@ -7,7 +7,11 @@ import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import { serviceFault } from '../../../src/speech/llm/client/service-error.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
-import { historyCharacters, newestTurns } from '../../../src/speech/llm/history-limit.ts';
+import {
+  historyCharacters,
+  newestTurns,
+  shortenedHistory,
+} from '../../../src/speech/llm/history-limit.ts';
 import type { LanguageModel, LlmRequest } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel, openModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
@@ -37,7 +41,11 @@ afterEach(async () => {
 });
 
 /** So many turns of 110 characters, in the last of which the model goes on after a tool. */
-function conversation(turns: number, system = 'You answer the phone.'): LlmRequest {
+function conversation(
+  turns: number,
+  system = 'You answer the phone.',
+  result = 'It is done.',
+): LlmRequest {
   const messages: LlmMessage[] = [{ role: 'system', content: system }];
   for (let turn = 0; turn < turns; turn++) {
     messages.push({ role: 'user', content: `Turn ${turn}: ${'word '.repeat(10)}` });
@@ -47,7 +55,7 @@ function conversation(turns: number, system = 'You answer the phone.'): LlmReque
   messages.push(
     { role: 'user', content: 'The last words.' },
     { role: 'assistant', content: '', toolCalls: [call] },
-    { role: 'tool', callId: call.id, content: 'It is done.' },
+    { role: 'tool', callId: call.id, content: result },
   );
   return { ...ask, messages };
 }
@@ -122,6 +130,24 @@ describe.each(Object.entries(protocols))('a conversation that is too long for %s
     expect(asked).toBeGreaterThan(1);
     await call.respond(conversation(61), deaf, never);
     expect(server.requests).toHaveLength(asked + 1);
+  });
+
+  it('is answered with the begin and the end of a result that alone is longer', async () => {
+    const { server, model } = await started();
+    const { call, circuits, reported } = callOf(model);
+    const result = `BEGIN ${'datum '.repeat(2_500)}END`;
+    const long = conversation(3, undefined, result);
+    const fallback = call();
+    const answer = await fallback.respond(long, deaf, never);
+    expect(answer.text.trim()).toBe('Good.');
+    const taken = JSON.stringify(server.requests.at(-1)?.body);
+    expect(taken).toContain('The last words.');
+    expect(taken).toMatch(/BEGIN datum .*characters left out here.* datum END/);
+    expect([circuits[0]?.state, reported]).toEqual(['closed', []]);
+    // In the rest of the call it is shortened before the model is asked.
+    server.requests.length = 0;
+    await fallback.respond(long, deaf, never);
+    expect(server.requests).toHaveLength(1);
   });
 
   it('goes to the next model where no history makes it short enough, and stops no other call', async () => {
@@ -261,5 +287,41 @@ describe('the newest turns of a history', () => {
     const { messages } = conversation(2);
     expect(newestTurns(messages, 100_000)).toBeUndefined();
     expect(newestTurns(ask.messages, 0)).toBeUndefined();
+  });
+
+  it('have shortened results where the last turn alone is too long, the longest ones first', () => {
+    const results = (...lengths: number[]): LlmMessage[] => [
+      { role: 'user', content: 'u'.repeat(100) },
+      ...lengths.map(
+        (length, nth): LlmMessage => ({
+          role: 'tool',
+          callId: `${nth}`,
+          content: 'r'.repeat(length),
+        }),
+      ),
+    ];
+    const lengthsOf = (messages: readonly LlmMessage[] | undefined) =>
+      messages?.slice(1).map(({ content }) => content.length);
+    expect(lengthsOf(shortenedHistory(results(4_000, 400, 2_000), 2_500))).toEqual([
+      1_000, 400, 1_000,
+    ]);
+    expect(lengthsOf(shortenedHistory(results(4_000, 400, 2_000), 4_500))).toEqual([
+      2_000, 400, 2_000,
+    ]);
+    expect(lengthsOf(shortenedHistory(results(4_000, 2_000), 100))).toEqual([300, 300]);
+    expect(shortenedHistory(results(4_000), 4_100)).toBeUndefined();
+    expect(shortenedHistory(results(300, 200), 100)).toBeUndefined();
+    expect(shortenedHistory([{ role: 'user', content: 'u'.repeat(100) }], 10)).toBeUndefined();
+  });
+
+  it('have no half of a surrogate pair where a result is cut', () => {
+    for (let more = 0; more < 4; more++) {
+      const content = `${'x'.repeat(more)}${'\u{1F600}'.repeat(1_000)}`;
+      const messages: LlmMessage[] = [{ role: 'tool', callId: '1', content }];
+      const [cut] = shortenedHistory(messages, 1_001) ?? [];
+      expect(cut?.content).toMatch(/left out here/);
+      expect(cut?.content).not.toMatch(/\p{Surrogate}/u);
+      expect(cut?.content.length).toBeLessThanOrEqual(1_001);
+    }
   });
 });
