@@ -27,6 +27,8 @@ export interface SessionFaults {
    *  stopped. */
   deafAtMs?: number;
   failOnFinalize?: boolean;
+  /** The connection is not there from here on, and nobody says so: 0 is never. */
+  unreadyAtMs?: number;
   neverFinal?: boolean;
 }
 
@@ -122,6 +124,10 @@ class Session implements Recognizer {
   get #isSilent(): boolean {
     const { silentAtMs } = this.#faults;
     return silentAtMs !== undefined && this.finder.positionMs >= silentAtMs;
+  }
+
+  get isReady(): boolean {
+    return this.finder.positionMs < (this.#faults.unreadyAtMs ?? Number.POSITIVE_INFINITY);
   }
 
   get #isDeaf(): boolean {

@@ -40,6 +40,44 @@ describe('replayed audio', () => {
   });
 });
 
+describe('a replay to a service whose connection is half closed', () => {
+  it('goes on with the next service 3 s after one that never connects, and says nothing', () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 600, kind: 'auth' }) },
+      { faults: () => ({ unreadyAtMs: 0 }) },
+      {},
+    );
+    at.says(many(4));
+    at.silence(2_300);
+    expect(at.c.service.sessions).toHaveLength(0);
+    at.silence(400);
+    expect(at.c.service.sessions).toHaveLength(1);
+    expect(at.b.service.sessions[0]?.isClosed).toBe(true);
+    at.rig.recognizer.finalize();
+    at.silence(4_000);
+    expect([at.rig.text, at.rig.errors]).toEqual([many(4), []]);
+  });
+
+  it('goes on 500 ms after one that began to close, and counts it as a fault', () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 3_000, kind: 'auth' }) },
+      { faults: () => ({ unreadyAtMs: 600 }) },
+      {},
+    );
+    at.turn(many(16));
+    const [session] = at.b.service.sessions;
+    expect(session?.finder.positionMs).toBeGreaterThanOrEqual(600);
+    at.silence(300);
+    expect(at.c.service.sessions).toHaveLength(1);
+    at.silence(4_000);
+    expect([at.rig.text, at.rig.finals.length, at.rig.errors]).toEqual([many(16), 1, []]);
+    for (let i = 0; i < 2; i++) {
+      at.b.circuit.failed(new ServiceFault('stt', 'b', 'network', { detail: 'x' }));
+    }
+    expect(at.b.circuit.state).toBe('open');
+  });
+});
+
 describe('the circuit of a recogniser', () => {
   it('closes once the service answers the call that it has admitted after its pause', () => {
     const at = call({}, {});

@@ -176,7 +176,7 @@ export class FallbackRecognizer implements Recognizer {
       expectation: this.#expectation,
       ...{ clock, ring: this.#ring, from, marks: this.#marks },
       watchdog: this.#watchdog,
-      onOverdue: () => this.#overdue(session),
+      onOverdue: (detail) => this.#overdue(session, detail),
       listener: {
         onPartial: (words) => this.#from(session, () => this.#partial(session, words)),
         onFinal: (words) => this.#from(session, () => this.#final(session, words)),
@@ -329,9 +329,9 @@ export class FallbackRecognizer implements Recognizer {
     this.#use(next, fault, isLent);
   }
 
-  #overdue(session: RecognizerSession): void {
+  #overdue(session: RecognizerSession, detail: string): void {
     if (session !== this.#session || this.#isFinishing) return;
-    const fault = this.#timeout('no final words in time');
+    const fault = this.#timeout(detail);
     serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
     this.#failed(fault);
   }

@@ -29,6 +29,10 @@ const STEPS_MAX = 5;
 const FINAL_SHARE = 3;
 const FINAL_MS_MIN = 2_000;
 const CONNECT_MS = 500;
+/** A replay waits so long for a connection; clients give up one that is not ready before. */
+const CONNECT_MS_MAX = 3_000;
+/** And for one that was there: the service has begun to close it, and may leave it so. */
+const CLOSING_MS_MAX = 500;
 const DELAY_MS_MAX = 2_500;
 /** At the end of a call: for the last words, and of that for a replay to go on. */
 const LAST_MS_MAX = 2_000;
@@ -46,8 +50,8 @@ export interface RecognizerSessionOptions {
   /** Controls that it has not been given, in order. */
   marks: readonly Mark[];
   watchdog: SpeechWatchdog;
-  /** The answer to `finalize` does not come. */
-  onOverdue(): void;
+  /** The answer to `finalize` does not come, or no connection for a replay. */
+  onOverdue(detail: string): void;
   listener: RecognizerListener;
 }
 
@@ -69,6 +73,9 @@ export class RecognizerSession {
   readonly #frame = new Int16Array(STEP_SAMPLES);
   #step: Timer | undefined;
   #steppedAt = 0;
+  #hasConnected = false;
+  /** For how long there was no connection for the replay. */
+  #unconnectedMs = 0;
   #overdue: Timer | undefined;
   /** While the end of a call waits for the replay. */
   #onCaughtUp: (() => void) | undefined;
@@ -222,7 +229,7 @@ export class RecognizerSession {
   #awaitFinal(): void {
     const { clock, service, onOverdue } = this.#options;
     const ms = Math.max(FINAL_MS_MIN, service.capabilities.finalMsP99 * FINAL_SHARE);
-    this.#overdue = clock.after(ms, onOverdue);
+    this.#overdue = clock.after(ms, () => onOverdue('no final words in time'));
   }
 
   #replay(): void {
@@ -234,14 +241,26 @@ export class RecognizerSession {
   #stepped(): void {
     const { clock } = this.#options;
     const now = clock.monotonicMs();
-    const steps = Math.min(STEPS_MAX, (now - this.#steppedAt) / STEP_MS);
+    const passedMs = now - this.#steppedAt;
+    const steps = Math.min(STEPS_MAX, passedMs / STEP_MS);
     this.#steppedAt = now;
-    if (!this.#isConnecting) this.#catchUp(Math.round(steps * STEP_SAMPLES * this.speed));
+    if (this.#isConnecting) this.#awaitConnection(passedMs);
+    else {
+      this.#hasConnected = true;
+      this.#unconnectedMs = 0;
+      this.#catchUp(Math.round(steps * STEP_SAMPLES * this.speed));
+    }
     if (this.#isClosed) return;
     const isBehind =
       this.#isConnecting || this.#sent < this.#options.ring.written || this.#marks.length > 0;
     this.#step = isBehind ? clock.after(STEP_MS, () => this.#stepped()) : undefined;
     if (!isBehind) this.#onCaughtUp?.();
+  }
+
+  #awaitConnection(passedMs: number): void {
+    this.#unconnectedMs += passedMs;
+    const msMax = this.#hasConnected ? CLOSING_MS_MAX : CONNECT_MS_MAX;
+    if (this.#unconnectedMs >= msMax) this.#options.onOverdue('no connection for the replay');
   }
 
   /** So many samples, with the controls between them. A fault may close the session within. */
