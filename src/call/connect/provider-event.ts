@@ -14,7 +14,6 @@ import {
 import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { ReportedStatus } from '../../store/runs/runs.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type HostedProvider,
@@ -327,9 +326,11 @@ export class ProviderEvents {
   }
 }
 
+type ReportedStatus = Parameters<Store['runs']['appendCallback']>[3];
+
 /** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of callbacks
  *  out of order, or at the same moment, the furthest counts. */
-function furtherStatus(run: Run, { status }: CallStep): ReportedStatus | undefined {
+function furtherStatus(run: Run, { status }: CallStep): ReportedStatus {
   const known = run.gatheredContext['provider_status'];
   if (known === undefined || known === status) return undefined;
   const notAfter = callStatus.options.filter((last) => !isStatusTransitionAllowed(status, last));

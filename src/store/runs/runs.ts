@@ -142,7 +142,7 @@ export async function patchInitialized(
 }
 
 /** How far a call has come, in its provider's word. */
-export interface ReportedStatus {
+interface ReportedStatus {
   status: string;
   /** Those that are as far: a report that is stored at the same moment may have brought one. */
   notAfter: readonly string[];

@@ -86,6 +86,19 @@ describe.each(engines())('model configurations on %s', (engine) => {
     expect(await models().forCalls(at.owner.organizationId)).toBeUndefined();
   });
 
+  it('are those that were saved last, also within a millisecond', async () => {
+    const { organizationId } = at.owner;
+    const [other] = await at.sql(
+      "insert into users (organization_id, name, created_at) values ($1, 'u', now()) returning id::text",
+      [organizationId],
+    );
+    await models().save(at.owner, configuration('first'));
+    await models().save({ organizationId, userId: String(other?.['id']) }, configuration('second'));
+    await models().save(at.owner, configuration('third'));
+    const legacyUser = configuration('third');
+    expect(await models().forCalls(organizationId)).toEqual({ legacyUser });
+  });
+
   // Two clients that changed a section each at the same moment read the same configuration, and one change was lost.
   it.each([
     { whose: 'the organization', isOfAll: true },
