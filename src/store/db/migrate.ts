@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -14,6 +14,8 @@ import { asStoreError, connectionConfig, type DatabaseTarget } from './connectio
 const MIGRATION_MS_MAX = 600_000;
 /** `create table if not exists` fails if two run it at the same moment. */
 const CREATE_TRIES_MAX = 5;
+/** Nodes of the version before may hold tables in another order than a migration takes them. */
+const DEADLOCKS_MAX = 5;
 
 export interface Migration {
   name: string;
@@ -44,25 +46,45 @@ export async function migrate(
   try {
     await client.connect();
     await createTable(client);
-    await client.query('begin');
-    await client.query(`set local statement_timeout = ${MIGRATION_MS_MAX}`);
-    await client.query('lock table migrations in access exclusive mode');
-    const applied = await appliedMigrations(client);
-    check(migrations, applied);
-    for (const migration of migrations.filter(({ name }) => !applied.has(name))) {
-      await client.query(migration.text);
-      await client.query(
-        'insert into migrations (name, checksum, applied_at) values ($1, $2, $3)',
-        [migration.name, checksum(migration.text), new Date(clock.now())],
-      );
-      log.info({ migration: migration.name }, 'migration applied');
+    for (let tries = 1; !(await apply(client, migrations, { clock, log })); tries++) {
+      if (tries === DEADLOCKS_MAX) throw new GatewayError('STORE_UNAVAILABLE');
     }
-    await client.query('commit');
   } catch (error) {
     throw asStoreError(error);
   } finally {
     // A failed transaction is rolled back by the connection's end.
     await client.end().catch(() => undefined);
+  }
+}
+
+/** False, without a change, if the database has ended it because of a deadlock. */
+async function apply(
+  client: Client,
+  migrations: readonly Migration[],
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<boolean> {
+  await client.query('begin');
+  try {
+    await client.query(`set local statement_timeout = ${MIGRATION_MS_MAX}`);
+    await client.query('lock table migrations in access exclusive mode');
+    const applied = await appliedMigrations(client);
+    check(migrations, applied);
+    const made = migrations.filter(({ name }) => !applied.has(name));
+    for (const migration of made) {
+      await client.query(migration.text);
+      await client.query(
+        'insert into migrations (name, checksum, applied_at) values ($1, $2, $3)',
+        [migration.name, checksum(migration.text), new Date(clock.now())],
+      );
+    }
+    await client.query('commit');
+    for (const { name } of made) log.info({ migration: name }, 'migration applied');
+    return true;
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== '40P01') throw error;
+    log.warn({ reason: error.message }, 'migration begun again');
+    await client.query('rollback');
+    return false;
   }
 }
 
