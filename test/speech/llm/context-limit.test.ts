@@ -314,6 +314,12 @@ describe('the newest turns of a history', () => {
     expect(shortenedHistory([{ role: 'user', content: 'u'.repeat(100) }], 10)).toBeUndefined();
   });
 
+  it('are fewer also where the last turn is too long for it and has nothing that can be shortened', () => {
+    const { messages } = conversation(10);
+    expect(shortenedHistory(messages, 10)).toEqual(newestTurns(messages, 10));
+    expect(newestTurns(messages, 10)).toHaveLength(4);
+  });
+
   it('have no half of a surrogate pair where a result is cut', () => {
     for (let more = 0; more < 4; more++) {
       const content = `${'x'.repeat(more)}${'\u{1F600}'.repeat(1_000)}`;
