@@ -1,5 +1,6 @@
 // A call harness with the embedded recogniser, the embedded voices and the real voice activity detection, in a fake clock's
-// time: the clock stands still while a voice is rendered. Callers' sounds are PCM that a test plays on their line.
+// time: the clock stands still while a voice is rendered. Callers' sounds are PCM that a test plays on their line. The
+// services are opened once for the calls of a file: to open them takes longer than a call.
 
 import { levelDb } from '../../src/audio/gain.ts';
 import { telephoneBand } from '../../src/audio/telephone-band.ts';
@@ -7,7 +8,7 @@ import { batchedVad } from '../../src/audio/vad/vad-batch.ts';
 import { loadVadKernel } from '../../src/audio/vad/vad-loader.ts';
 import { createFlite } from '../../src/speech/tts/flite/flite.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../../src/speech/tts/tts.ts';
-import { settle } from '../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { openInProcess } from '../speech/stt/pocketsphinx/human-speech.ts';
 import type { CallHarness } from './call-harness.ts';
@@ -17,28 +18,28 @@ import type { Stream } from './stream.ts';
 const SILENT_DB = -60;
 const PER_MS = 8;
 
-/** Flite, and how many of its sentences are under way. */
+/** Flite, and those of its sentences that are under way. */
 class CountedVoice implements TextToSpeech {
   readonly name = 'flite';
   readonly model = 'slt';
-  pending = 0;
+  readonly #pending = new Set<Promise<void>>();
   readonly #flite: TextToSpeech;
 
   constructor(flite: TextToSpeech) {
     this.#flite = flite;
   }
 
-  async synthesize(
-    request: SpeechRequest,
-    listener: SpeechListener,
-    signal: AbortSignal,
-  ): Promise<void> {
-    this.pending += 1;
-    try {
-      await this.#flite.synthesize(request, listener, signal);
-    } finally {
-      this.pending -= 1;
-    }
+  synthesize(request: SpeechRequest, to: SpeechListener, signal: AbortSignal): Promise<void> {
+    const speech = this.#flite.synthesize(request, to, signal);
+    this.#pending.add(speech);
+    const forget = () => void this.#pending.delete(speech);
+    speech.then(forget, forget);
+    return speech;
+  }
+
+  /** No sentence is under way. */
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
   close(): Promise<void> {
@@ -52,25 +53,39 @@ export interface Heard {
   untilMs: number;
 }
 
+/** What calls use one after another. */
+export class EmbeddedSpeech {
+  readonly voice: CountedVoice;
+  readonly stt = openInProcess();
+  readonly vadKernel = loadVadKernel();
+
+  private constructor(voice: CountedVoice) {
+    this.voice = voice;
+  }
+
+  static async open(): Promise<EmbeddedSpeech> {
+    // Time that does not pass, as none does for a call while a sentence is rendered.
+    const clock = new FakeClock();
+    const flite = await createFlite({ clock, log: quietLog().log, workers: 1 });
+    return new EmbeddedSpeech(new CountedVoice(flite));
+  }
+
+  async close(): Promise<void> {
+    await this.voice.close();
+    await this.stt.close();
+  }
+}
+
 export class SpokenCalls {
   readonly harness: CallHarness;
   readonly #voice: CountedVoice;
-  readonly #stt: ReturnType<typeof openInProcess>;
 
-  private constructor(harness: CallHarness, voice: CountedVoice) {
+  constructor(harness: CallHarness, { voice, stt, vadKernel }: EmbeddedSpeech) {
     this.harness = harness;
     this.#voice = voice;
-    this.#stt = openInProcess();
     harness.speech.tts = voice;
-    harness.speech.stt = this.#stt;
-    const vad = batchedVad(loadVadKernel(), harness.clock);
-    Object.assign(harness.deps.services, { vad });
-  }
-
-  static async open(harness: CallHarness): Promise<SpokenCalls> {
-    const { clock } = harness;
-    const flite = await createFlite({ clock, log: quietLog().log, workers: 1 });
-    return new SpokenCalls(harness, new CountedVoice(flite));
+    harness.speech.stt = stt;
+    Object.assign(harness.deps.services, { vad: batchedVad(vadKernel, harness.clock) });
   }
 
   async pass(ms: number): Promise<void> {
@@ -101,15 +116,9 @@ export class SpokenCalls {
     await this.heardOut(stream);
   }
 
-  async close(): Promise<void> {
-    for (const stream of this.harness.streams) stream.lose();
-    await this.#voice.close();
-    await this.#stt.close();
-  }
-
   async #rendered(): Promise<void> {
     await settle();
-    while (this.#voice.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await this.#voice.idle();
     await settle();
   }
 }

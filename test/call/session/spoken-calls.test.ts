@@ -1,7 +1,7 @@
 // Calls with sounds made at run time, the embedded recogniser, and the embedded voices or a scripted model: requests to wait,
 // foreign speech, text without punctuation, text that is no speech, and the level of the voices.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
@@ -9,13 +9,14 @@ import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsph
 import { FLITE_VOICES } from '../../../src/speech/tts/flite/flite.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import { ENGLISH_LINES, fillLine } from '../../../src/workflow/engine/default-lines.ts';
-import { openJudge, promptsOf } from '../../bench/recognition/judged-words.ts';
+import { type Judge, openJudge, promptsOf } from '../../bench/recognition/judged-words.ts';
 import { FakeTts } from '../../fakes/speech-services.ts';
 import { render } from '../../pipeline/real-call.ts';
 import { print, share, spokenBySpeakers } from '../../speech/stt/pocketsphinx/synthetic-speech.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';
 import { withCallHarness } from '../call-harness.ts';
 import {
+  EmbeddedSpeech,
   firstSoundMs,
   heardBetween,
   lastSoundMs,
@@ -69,11 +70,20 @@ const held = withCallHarness();
 describe.skipIf(missing !== undefined)(
   `a call with the embedded voice and recogniser${skipped}`,
   () => {
+    let speech: EmbeddedSpeech;
+    let judge: Judge;
     let calls: SpokenCalls;
-    beforeEach(async () => {
-      calls = await SpokenCalls.open(held.harness);
+    beforeAll(async () => {
+      speech = await EmbeddedSpeech.open();
+      judge = openJudge();
     }, 60_000);
-    afterEach(() => calls.close());
+    beforeEach(() => {
+      calls = new SpokenCalls(held.harness, speech);
+    });
+    afterAll(async () => {
+      judge.close();
+      await speech.close();
+    });
 
     async function ring(agent: WorkflowDefinition, settings = {}) {
       await calls.harness.prepare(agent, settings);
@@ -236,10 +246,8 @@ describe.skipIf(missing !== undefined)(
         const fromMs = now() + pcm.length / 8;
         await calls.says(stream, pcm);
         const sound = heardBetween(stream, { fromMs, untilMs: now() });
-        const judge = openJudge();
         const phrases = [right, ...wrong];
         const { text } = judge.judge(sound, { ...OPEN_SPEECH, closed: true, phrases });
-        judge.close();
         expect(text).toBe(right);
         const last = (await said(run)).at(-1) ?? '';
         expect(last).not.toMatch(/[<>*_]|\p{Extended_Pictographic}/u);
