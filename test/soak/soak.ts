@@ -52,7 +52,7 @@ function printTable(results: readonly SoakResult[]): void {
     `${((100 * ledger.turnsOfFirst) / Math.max(1, ledger.turns)).toFixed(0)} %`,
     ...[ledger.waitAt(0.5), ledger.waitAt(0.99)].map((ms) => ms.toFixed(0)),
     ...[bill.counted, bill.billed].map((amount) => amount.toFixed(0)),
-    ...[bill.unit, `${megabytes(heap.first)} ${megabytes(heap.last)}`],
+    ...[bill.unit, heap ? `${megabytes(heap.first)} ${megabytes(heap.last)}` : '-'],
     ...[ledger.breachCount, seconds.toFixed(0)],
   ]);
   const table = [HEAD, ...rows].map((row) => row.map(String));
