@@ -2,6 +2,7 @@
 // words of the replay so far, a few of a long sentence, had replaced those that the failed service had given.
 
 import { describe, expect, it } from 'vitest';
+import { OpenWords } from '../../../src/speech/stt/fallback/open-words.ts';
 import { call } from './recognizers-of-a-call.ts';
 import { many } from './speaking-caller.ts';
 
@@ -38,7 +39,7 @@ describe('a call that ends within a replay', () => {
     const at = call({ faults: () => ({ failAtMs: 500, kind: 'auth' }) }, { lastMs: 100 });
     at.says(many(4));
     expect(at.rig.partials.at(-1)).toBe(many(2));
-    expect(await finished(at)).toBeLessThan(1_200);
+    expect(await finished(at)).toBeLessThan(900);
     expect([at.rig.text, at.rig.errors, at.clock.timers]).toEqual([many(4), [], 0]);
   });
 
@@ -89,5 +90,25 @@ describe('a call that ends within a replay', () => {
     await ended;
     await at.clock.advanceAsync(300, 100);
     expect([at.rig.text, at.clock.timers]).toEqual([KNOWN, 0]);
+  });
+});
+
+describe('the words that are open at the end of a call', () => {
+  const session = { lagSamples: 0 };
+  const said = (text: string) => ({ text, confidence: null });
+
+  it('are held finals with the interim words behind them', () => {
+    const words = new OpenWords();
+    words.hold(said('w1'));
+    words.partial(said('w2'), session);
+    words.finishing();
+    expect(words.last(session).text).toBe('w1 w2');
+  });
+
+  it('are none where interim words alone were reported, which are the last ones then', () => {
+    const words = new OpenWords();
+    words.partial(said('w1'), session);
+    words.finishing();
+    expect(words.last(session).text).toBe('');
   });
 });
