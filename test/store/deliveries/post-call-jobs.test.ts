@@ -46,6 +46,13 @@ describe.each(engines())('afterworks on %s', (engine) => {
     expect((await at.store.afterworks.claim(CLAIM)).map(({ runId }) => runId)).toEqual([run.id]);
   });
 
+  it('end for their own run alone', async () => {
+    const on = await ground(at);
+    const [run, other] = [await completedRun(at, on), await completedRun(at, on)];
+    await at.store.afterworks.finish(run.id, [webhook()]);
+    expect(await at.sql('select run_id from afterworks')).toEqual([{ run_id: other.id }]);
+  });
+
   it('end in one statement, those that end together in one for all', async () => {
     const on = await ground(at);
     const runs = [
