@@ -79,7 +79,8 @@ export class ServiceFaultRepository {
       .execute();
   }
 
-  /** Those of the services, of some kinds alone. Default: all. */
+  /** Those of the services, of some kinds alone. Default: all. Rows are locked in the order in which the end of a call locks
+   *  them: neither waits for the other's. */
   async clear(
     organizationId: string,
     only: { services?: readonly ServiceName[]; kinds?: readonly string[] } = {},
@@ -88,17 +89,29 @@ export class ServiceFaultRepository {
     if (!isRowId(organizationId) || services?.length === 0) return;
     await this.#context.db
       .deleteFrom('service_faults')
-      .where('organization_id', '=', organizationId)
-      .$if(kinds !== undefined, (of) => of.where('kind', 'in', kinds ?? []))
-      .$if(services !== undefined, (of) =>
-        of.where((row) =>
-          row.or(
-            (services ?? []).map(({ job, service }) =>
-              row.and([row('job', '=', job), row('service', '=', service)]),
+      .using((of) =>
+        of
+          .selectFrom('service_faults as fault')
+          .select(['job', 'service'])
+          .where('organization_id', '=', organizationId)
+          .$if(kinds !== undefined, (all) => all.where('kind', 'in', kinds ?? []))
+          .$if(services !== undefined, (all) =>
+            all.where((row) =>
+              row.or(
+                (services ?? []).map(({ job, service }) =>
+                  row.and([row('job', '=', job), row('service', '=', service)]),
+                ),
+              ),
             ),
-          ),
-        ),
+          )
+          .orderBy('job')
+          .orderBy('service')
+          .forUpdate()
+          .as('over'),
       )
+      .where('service_faults.organization_id', '=', organizationId)
+      .whereRef('service_faults.job', '=', 'over.job')
+      .whereRef('service_faults.service', '=', 'over.service')
       .execute();
   }
 }

@@ -62,4 +62,27 @@ describe.each(engines())('faults of services on the %s engine', (engine) => {
       expect(await namesOf(at, on)).toEqual([]);
     },
   );
+
+  // Services that are saved have no faults any more: the same happened where that met the end of a call.
+  it.runIf(engine === 'server')(
+    'never make the end of a call and a new configuration wait for each other',
+    async () => {
+      const on = await ground(at);
+      await met(at, on, [B, A]);
+      const { id } = await openRun(at, on);
+      const waiting = (count: number) =>
+        vi.waitFor(async () =>
+          expect(await at.sql('select from pg_locks where not granted')).toHaveLength(count),
+        );
+      await at.sql('begin');
+      await at.sql("select from service_faults where service = 'a' for update");
+      const ended = at.store.runs.patch(id, { state: 'completed', servicesWorked: [A, B] });
+      await waiting(1);
+      const cleared = at.store.serviceFaults.clear(on.organizationId);
+      await waiting(2);
+      await at.sql('commit');
+      await Promise.all([ended, cleared]);
+      expect(await namesOf(at, on)).toEqual([]);
+    },
+  );
 });
