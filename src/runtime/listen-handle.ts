@@ -58,6 +58,18 @@ export function listenOn(server: Server, handle: ListenHandle): Promise<void> {
   });
 }
 
+/** Another handle of the socket on which `server` listens: its connections are the server's. libuv accepts one connection of
+ *  a handle in each turn of the event loop, so that turns of a tenth of a second leave new ones waiting for seconds. Returns
+ *  what to close before the server. */
+export async function acceptMore(server: Server, handle: ListenHandle): Promise<Server> {
+  const more = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.setNoDelay(); // As node:http does for its own.
+    server.emit('connection', socket);
+  });
+  await listenOn(more, handle);
+  return more;
+}
+
 /** Whether a server accepts from a handle that was bound apart, over loopback. */
 export async function selfTestListenHandle(clock: Clock): Promise<Fault> {
   const server = createServer((socket) => socket.destroy());

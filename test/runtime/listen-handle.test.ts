@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   bindListenHandle,
@@ -56,5 +59,31 @@ describe('a socket that is bound apart from its server', () => {
   it('is none for a host name, which the server resolves by itself', () => {
     expect(bindListenHandle('localhost', 0)).toBeUndefined();
     expect(isListenHandle({ close: () => undefined })).toBe(false);
+  });
+
+  it('has as many connections accepted in a turn of the event loop as it has handles', async () => {
+    const port = await freePort();
+    const handle = bindListenHandle('127.0.0.1', port);
+    if (!isListenHandle(handle)) throw new Error('not bound');
+    open.push(handle);
+    const child = fork(new URL('./accepting-process.ts', import.meta.url), {
+      execArgv: ['--import', 'tsx'],
+    });
+    open.push({ close: () => child.kill() });
+    for (let sent = 0; sent < 4; sent++) {
+      child.send('listen', handle as never, { keepOpen: true });
+      expect((await once(child, 'message'))[0]).toBe('listens');
+    }
+    child.send('begin');
+    expect((await once(child, 'message'))[0]).toBe('begun');
+    const reported = once(child, 'message');
+    const sockets = Array.from({ length: 40 }, () => connect(port, '127.0.0.1'));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      open.push({ close: () => socket.destroy() });
+    }
+    const [turns] = (await reported) as [number[]];
+    expect(turns.reduce((sum, count) => sum + count, 0)).toBe(40);
+    expect(Math.max(...turns.slice(1))).toBe(4);
   });
 });
