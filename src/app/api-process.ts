@@ -1,7 +1,6 @@
 // The composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It
 // holds no call, so that nothing of this shares an event loop with audio; it asks the call workers.
 
-import type { Server } from 'node:net';
 import type { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
@@ -49,8 +48,8 @@ import { startWatchdog } from './watchdog.ts';
 
 /** Twice as long as a worker takes to report: one that has not is not there. */
 const REPORTS_MS_MAX = 1_000;
-/** Of the listening socket: so many new connections are accepted in a turn of the event loop. With one, beside an attack, an answer
- *  on a new connection took 0.3 s in half of the cases and 5 s in a tenth; with eight, upgrades are 0.04 s and 0.2 s p99. */
+/** Of the listening socket: the process accepts so many new connections in a turn of its event loop. Beside an attack, with one, a
+ *  health probe on a new connection took 0.3 s p50 and 4.5 s p90 (docs/performance.md). */
 const HANDLES = 8;
 
 /** Settles once the API listens. */
@@ -88,11 +87,11 @@ export async function startApiProcess(
   const api = await openApi(config, parts, log);
   onWebsocketUpgrade(api.server, examinations.takeUpgrades(routeUpgrades(link, workers)));
   const stallGuard = startWatchdog(config, log);
-  const handle = await listenHandle(link);
+  const [handle, ...more] = await listenHandles(link);
   await workers.untilCount(config.workers, REPORTS_MS_MAX);
   if (handle === undefined) await api.listen({ host: config.host, port: config.port });
   else await listenOn(api.server, handle);
-  const acceptors = handle === undefined ? [] : await acceptorsOf(api.server, link);
+  const acceptors = await Promise.all(more.map((each) => acceptMore(api.server, each)));
   jobs.answerLeftCalls((runId) => callService.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
@@ -209,7 +208,17 @@ function readinessOf(store: StoreHandle, workers: WorkerDirectory): Readiness {
   return new Readiness({ clock, isDatabaseThere: () => store.alive(), calls });
 }
 
-/** The socket to listen on, once the workers serve; undefined: there is none to be shared. */
+/** Handles of the socket to listen on, once the workers serve; none: there is no socket to be shared. */
+async function listenHandles(link: IpcChannel): Promise<ListenHandle[]> {
+  const handles: ListenHandle[] = [];
+  while (handles.length < HANDLES) {
+    const handle = await listenHandle(link);
+    if (handle === undefined) break;
+    handles.push(handle);
+  }
+  return handles;
+}
+
 function listenHandle(link: IpcChannel): Promise<ListenHandle | undefined> {
   return new Promise((resolve) => {
     link.onNotification('listen', (_, { handle }) =>
@@ -217,15 +226,4 @@ function listenHandle(link: IpcChannel): Promise<ListenHandle | undefined> {
     );
     link.notify(SUPERVISOR, 'listener', {});
   });
-}
-
-/** Handles of the socket beside the first one. */
-async function acceptorsOf(server: Server, link: IpcChannel): Promise<Server[]> {
-  const acceptors: Server[] = [];
-  while (acceptors.length < HANDLES - 1) {
-    const handle = await listenHandle(link);
-    if (handle === undefined) break;
-    acceptors.push(await acceptMore(server, handle));
-  }
-  return acceptors;
 }
