@@ -357,8 +357,8 @@ export class VendorSocket {
       if (this.#state === 'connecting' && isReadyMessage?.(text) === true) this.#ready();
       listener.onText(text);
     } catch (error) {
-      // Out of an event of a socket, it would end the process with all of its calls: also where the listener has ended
-      // the socket before it threw, so that nobody is told.
+      // An error thrown in an event of a socket ends the process with all of its calls. Where the listener had ended the
+      // socket before it threw, `fail` reports nothing.
       this.fail('protocol', 'a message that cannot be read', { cause: error });
     }
   }
