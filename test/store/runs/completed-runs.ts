@@ -3,6 +3,7 @@
 import type { Run } from '../../../src/model/run.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type { NewDelivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
+import type { NewRun } from '../../../src/store/runs/new-run.ts';
 import type { TestStore } from '../engines.ts';
 
 export interface Ground {
@@ -49,22 +50,19 @@ export async function otherOrganization(at: TestStore): Promise<string> {
   return String(rows[0]?.['id']);
 }
 
+export const newRun = (on: Ground): NewRun => ({
+  ...on,
+  name: 'WR-API-1234',
+  mode: 'twilio',
+  callType: 'outbound',
+  providerCallId: null,
+  initialContext: {},
+  gatheredContext: {},
+  logs: {},
+});
+
 export async function openRun(at: Pick<TestStore, 'store'>, on: Ground): Promise<Run> {
-  return (
-    await at.store.runs.create(
-      {
-        ...on,
-        name: 'WR-API-1234',
-        mode: 'twilio',
-        callType: 'outbound',
-        providerCallId: null,
-        initialContext: {},
-        gatheredContext: {},
-        logs: {},
-      },
-      1_000,
-    )
-  ).run;
+  return (await at.store.runs.create(newRun(on), 1_000)).run;
 }
 
 export async function completedRun(

@@ -1,27 +1,15 @@
 // Keys of starts at the limits of their life and of their organization, on both engines. Starts: run-starts.test.ts.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 import { loseAnswer } from '../sent-statements.ts';
-import { type Ground, ground, otherOrganization } from './completed-runs.ts';
+import { type Ground, ground, newRun, otherOrganization } from './completed-runs.ts';
 
 const DAY_MS = 86_400_000;
 const KEY: StartKey = { key: 'order-7', requestHash: 'a' };
 const OTHER_BODY = { ...KEY, requestHash: 'b' };
-
-const newRun = (on: Ground): NewRun => ({
-  ...on,
-  name: 'WR-API-1',
-  mode: 'twilio',
-  callType: 'outbound',
-  providerCallId: null,
-  initialContext: {},
-  gatheredContext: {},
-  logs: {},
-});
 
 /** Keys of two days ago. */
 async function lapse(at: TestStore, { organizationId }: Ground, count: number): Promise<void> {
