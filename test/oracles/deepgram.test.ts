@@ -114,7 +114,7 @@ describe('the SDK of Deepgram on listen/v2', () => {
     for (const packet of packetsOf('w3', 40)) socket.sendMedia(packet);
     socket.sendForceEndTurn({ type: 'ForceEndTurn' });
     socket.sendCloseStream({ type: 'CloseStream' });
-    expect(await closed).toBe(1000);
+    expect(await closed).toBe(1005);
     const turns = messages.flatMap((message) =>
       message.type === 'TurnInfo' && message.event === 'EndOfTurn'
         ? [[message.trigger, message.turn_index, message.transcript]]

@@ -2,7 +2,8 @@
 // the caller waits while one is looked into: twice in a call at most.
 //
 // A service whose sessions stopped one after the other answered "yes" with nothing: the same audio went to it twice more,
-// and never to the next one.
+// and never to the next one. One that fixes words by its own silence had given "yes" before it was asked for it: the empty
+// answer was doubted, which delayed the turn by two replays, after which no other word of the call was looked for.
 
 import { describe, expect, it } from 'vitest';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
@@ -71,6 +72,27 @@ describe('a word of less than 1.2 s', () => {
     expect([at.rig.text, at.rig.errors]).toEqual(['w1', []]);
     expect(sessionsOf(at.a, at.b)).toEqual([3, 1]);
   });
+
+  it('is not looked for again where its words came unasked before the empty answer', () => {
+    const at = call({ fixedAfterWords: 1 }, {});
+    at.silence(1_200);
+    at.turn('w1');
+    at.silence(3_000);
+    expect([at.rig.text, ...sessionsOf(at.a, at.b)]).toEqual(['w1', 1, 0]);
+  });
+
+  it('is looked for where the one before had no sign of life either, though coughs had been looked into', () => {
+    const at = call({ faults: (nth): SessionFaults => (nth === 2 ? { deafAtMs: 5_000 } : {}) }, {});
+    coughs(at);
+    at.turn('w1');
+    at.silence(5_000);
+    expect([at.rig.text, ...sessionsOf(at.a, at.b)]).toEqual(['w1', 3, 1]);
+    for (const word of ['w2', 'w3', 'w4']) {
+      at.turn(word);
+      at.silence(4_000);
+    }
+    expect([at.rig.text, ...sessionsOf(at.a, at.b)]).toEqual(['w1 w3 w4', 4, 1]);
+  });
 });
 
 describe('a cough', () => {
@@ -86,6 +108,17 @@ describe('a cough', () => {
     expect(sessionsOf(at.a, at.b)).toEqual([3, 1]);
     for (let fault = 0; fault < 2; fault++) at.a.circuit.failed(overload());
     expect(at.a.circuit.state).toBe('closed');
+  });
+
+  it('delays nothing more while others follow it, but for every second, fourth and eighth in a row', () => {
+    const at = call({}, {});
+    const sessions = Array.from({ length: 18 }, () => {
+      coughs(at);
+      return at.a.service.sessions.length;
+    });
+    // The first one, and those behind 2, 4 and 8 more.
+    expect(sessions).toEqual([3, 3, 5, 5, 5, 5, 7, ...Array(7).fill(7), 9, 9, 9, 9]);
+    expect([at.rig.finals.length, at.rig.errors]).toEqual([18, []]);
   });
 
   it('is followed by words at once, wherever the call is', () => {

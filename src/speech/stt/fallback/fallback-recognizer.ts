@@ -249,20 +249,20 @@ export class FallbackRecognizer implements Recognizer {
     this.#line.current?.circuit.succeeded();
   }
 
-  #understood(): void {
-    this.#watchdog.words();
+  #understood(session: RecognizerSession, words: RecognizedWords): void {
+    this.#watchdog.words(words.words?.at(-1)?.endMs);
     this.#line.keep();
-    if (this.#session !== undefined) this.#alive(this.#session);
+    this.#alive(session);
   }
 
   #partial(session: RecognizerSession, words: RecognizedWords): void {
-    if (words.text !== '') this.#understood();
+    if (words.text !== '') this.#understood(session, words);
     const all = this.#words.partial(words, session);
     if (all !== undefined) this.#options.listener.onPartial(all);
   }
 
   #final(session: RecognizerSession, words: RecognizedWords): void {
-    if (words.text !== '') this.#understood();
+    if (words.text !== '') this.#understood(session, words);
     else if (session.owesFinal) {
       if (!this.#isFinishing && this.#isDoubtful()) return;
       this.#watchdog.noWords();

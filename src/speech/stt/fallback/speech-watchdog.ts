@@ -15,6 +15,9 @@ const LATENCY_MS = 500;
 /** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. Two, so that a
  *  word is found where two sessions of a service have stopped. */
 const SHORT_DOUBTS_MAX = 2;
+/** That were not looked into, one after the other: as many again allow the next two, as the service may have stopped.
+ *  Doubled each time that it had not. */
+const PASSED_MIN = 2;
 /** Silences without words between them that are looked into; after that, it is the line that has no words. */
 const SILENCES_MAX = 2;
 /** Between two signs of life while the caller speaks. */
@@ -27,6 +30,8 @@ export class SpeechWatchdog {
   readonly #onSilent: (detail: string) => void;
   #timer: Timer | undefined;
   #shortDoubts = 0;
+  #passed = 0;
+  #passedMax = PASSED_MIN;
   /** Where the short speech begins that was looked into last. */
   #doubtedMs: number | undefined;
   #isSpeaking = false;
@@ -80,12 +85,16 @@ export class SpeechWatchdog {
     this.#suspect = { fault, circuit };
   }
 
-  words(): void {
+  /** Words came. `endMs`: the end of the last one in the call's audio, if the service says it. */
+  words(endMs: number | undefined): void {
     this.silences = 0;
+    this.#passed = 0;
+    if (endMs !== undefined && endMs > this.#fromMs) this.#isAlive = true;
     const suspect = this.#suspect;
     if (suspect === undefined) return;
     this.#suspect = undefined;
     this.#shortDoubts = 0;
+    this.#passedMax = PASSED_MIN;
     const { fault, circuit } = suspect;
     serviceFaults.inc({ kind: 'stt', service: fault.service, fault: fault.kind });
     circuit?.failed(fault);
@@ -114,17 +123,27 @@ export class SpeechWatchdog {
    *  does not count; it is worth another session of the same service first (`word`), and then another service, because two
    *  sessions of one may stop one after the other (`word-again`). */
   doubt(): 'speech' | 'word' | 'word-again' | undefined {
+    if (this.#isAlive) this.#passed = 0;
     if (this.#isAlive || this.#spokeMs < WORD_MS_MIN) return undefined;
-    if (this.#spokeMs < SPEECH_MS_MIN) {
-      if (this.#shortDoubts >= SHORT_DOUBTS_MAX) return undefined;
-      this.#shortDoubts += 1;
-      const isAgain = this.#doubtedMs === this.#fromMs;
-      this.#doubtedMs = this.#fromMs;
-      return isAgain ? 'word-again' : 'word';
-    }
+    if (this.#spokeMs < SPEECH_MS_MIN) return this.#shortDoubt();
     if (this.silences >= SILENCES_MAX) return undefined;
     this.silences += 1;
     return 'speech';
+  }
+
+  #shortDoubt(): 'word' | 'word-again' | undefined {
+    const isAgain = this.#doubtedMs === this.#fromMs;
+    if (this.#shortDoubts >= SHORT_DOUBTS_MAX) {
+      if (isAgain) return undefined;
+      this.#passed += 1;
+      if (this.#passed < this.#passedMax) return undefined;
+      this.#passed = 0;
+      this.#passedMax *= 2;
+      this.#shortDoubts = 0;
+    }
+    this.#shortDoubts += 1;
+    this.#doubtedMs = this.#fromMs;
+    return isAgain ? 'word-again' : 'word';
   }
 
   #await(ms: number): void {
