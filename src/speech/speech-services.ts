@@ -12,6 +12,7 @@ import type {
 } from '../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from './language-models.ts';
 import type { LanguageModel } from './llm/llm.ts';
+import { PermanentFaults } from './permanent-faults.ts';
 import { CallSessions } from './service/call-sessions.ts';
 import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
@@ -88,9 +89,9 @@ export class SpeechServices {
    *  be used is left out and is one of the faults, as is one whose fault an earlier call met and that lasts. */
   plan(first: NodeSettings, nodes: ReadonlyMap<string, NodeSettings> = NO_NODES): PlannedSpeech {
     const faults: GatewayError[] = [];
-    const onPermanentFault = (fault: ServiceFault): void => plan.onPermanentFault?.(fault);
+    const permanent = new PermanentFaults();
     const held = new CallSessions(this.#means.clock);
-    const planning = { faults, held, onPermanentFault };
+    const planning = { faults, held, onPermanentFault: permanent.report };
     const lists = {
       stt: new SettingLists<SttSettings>(),
       tts: new SettingLists<TtsSettings>(),
@@ -125,6 +126,12 @@ export class SpeechServices {
       ...languagesOf(first),
       ...(lists.tts.all.some(({ length }) => length > 0) && { release: () => held.release() }),
       ...(ofNodes.length > 0 && { nodes: sharedNodes(ofNodes) }),
+      get onPermanentFault() {
+        return permanent.listener;
+      },
+      set onPermanentFault(listener) {
+        permanent.listener = listener;
+      },
     };
     return { plan, faults };
   }

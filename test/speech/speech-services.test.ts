@@ -180,6 +180,28 @@ describe('the speech plan of a call', () => {
     }
   });
 
+  // A greeting that was made while the phone rang had the voice refused: the call spoke with the embedded one, and neither
+  // its run nor the owner of the key was told why.
+  it('tells the session what it met before that listens, each fault once', async () => {
+    const { services } = open();
+    const server = await startDeepgramServer({ clock: new FakeClock(), key: 'right' });
+    try {
+      const settings = [deepgram('wrong-key', { base_url: server.url })];
+      const { plan } = services.plan({ ...none, stt: settings });
+      const replaced = new Promise<void>((resolve) => {
+        plan.stt?.open(OPEN_SPEECH, { ...SILENT, onReplaced: () => resolve() });
+      });
+      await replaced;
+      const reported: string[] = [];
+      plan.onPermanentFault = ({ kind }) => reported.push(`session ${kind}`);
+      expect(reported).toEqual(['session auth']);
+      plan.onPermanentFault = ({ kind }) => reported.push(`again ${kind}`);
+      expect(reported).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  });
+
   it('keeps what another call met of the settings alone, and shares its clients with it', async () => {
     const { services } = open();
     const refuse = { status: 400, body: '{"err_msg":"No such language."}' };
