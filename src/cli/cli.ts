@@ -54,7 +54,7 @@ Options of asterisk config:
 Options of services record:
   --to URL           the service: https://api.deepgram.com; its base_url is this command's address meanwhile
   --out FILE         a new file, one JSON object a line
-  --sessions COUNT   requests and websockets until it ends (1)
+  --sessions COUNT   websockets, and requests with a body, until it ends (1); checks of keys have none
 
 Options of keys:
   --data FOLDER      the gateway's data folder (or PATCHBAY_DATA, or DATABASE_URL for a server; default ./data)

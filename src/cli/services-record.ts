@@ -48,7 +48,7 @@ export async function servicesRecord(
     });
     const deadline = systemClock.after(RECORD_MS_MAX, finish);
     out(
-      `Give the service this address and hold a call:\n  base_url ${relay.url}\n  (or ${relay.url.replace('http', 'ws')})\n`,
+      `Give the service this address, with its key, and hold a call:\n  base_url ${relay.url}\n  (or ${relay.url.replace('http', 'ws')})\n`,
     );
     await isDone;
     deadline.cancel();

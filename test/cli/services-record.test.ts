@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { runCli } from '../../src/cli/cli.ts';
+import { startRelay } from '../../src/cli/record/service-relay.ts';
+import { WireCapture } from '../../src/cli/record/wire-capture.ts';
 import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../src/speech/service/service-http.ts';
 import { VendorSocket } from '../../src/speech/service/vendor-socket.ts';
@@ -115,6 +117,29 @@ describe('patchbay services record', () => {
     await vi.waitFor(() => expect(faults[0]).toMatchObject({ kind: 'auth' }));
     const { exit, text } = await result();
     expect([exit, text.includes('"text":"no KEY"')]).toEqual([0, true]);
+  });
+
+  // Storing a service with the relay's address has its key and voice checked through the relay, which had ended by the
+  // time of the call.
+  // Storing a service with the relay's address has its key and voice checked through the relay, which had ended by the
+  // time of the call.
+  it('counts no request without a body as a session: such are the checks of keys and voices', async () => {
+    const acme = await startHttpService(({ response }) => response.end('{}'));
+    let sessions = 0;
+    const relay = await startRelay({
+      to: new URL(acme.url),
+      capture: new WireCapture({ clock: systemClock, write: () => undefined }),
+      onSession: () => {
+        sessions += 1;
+      },
+    });
+    opened.push(acme, relay);
+    for (const path of ['/v1/models', '/v1/voices/anna']) await fetch(`${relay.url}${path}`);
+    // As a token of Azure is asked for.
+    await fetch(`${relay.url}/sts/v1.0/issueToken`, { method: 'POST' });
+    await fetch(`${relay.url}/v1/speech`, { method: 'POST', body: '{"text":"Hello."}' });
+    await vi.waitFor(() => expect(sessions).toBe(1));
+    expect(acme.asked).toHaveLength(4);
   });
 
   it('takes keys out of fields, addresses and subprotocols', async () => {

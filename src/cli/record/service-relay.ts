@@ -39,7 +39,8 @@ export interface RelayOptions {
   /** http or https; the path before those of requests. */
   to: URL;
   capture: WireCapture;
-  /** A request is answered, or a websocket is closed. */
+  /** A request with a body is answered, or a websocket is closed. Requests without one are checks of keys and voices, or
+   *  lists: a service that is stored with the relay's address has them before any call. */
   onSession(): void;
 }
 
@@ -98,10 +99,14 @@ function relayRequest(of: Session, request: IncomingMessage, response: ServerRes
       capture.closed(session, 'client', { reason: 'left' });
       outer.destroy();
     }
-    of.onSession();
+    if (hasBody(request)) of.onSession();
   });
   noteBody(of, 'client', request);
   request.pipe(outer);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function noteBody({ capture, session }: Session, from: WireSide, body: IncomingMessage): void {
