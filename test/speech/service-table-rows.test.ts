@@ -253,7 +253,7 @@ describe('the lists of the text', () => {
   it('name whose keys no request checks', () => {
     const keyed = SPEECH_JOBS.flatMap((job) => withField(job, 'api_key'));
     const unchecked = [...new Set(keyed)].filter((name) => !Object.hasOwn(keyChecks, name));
-    const documented = named('a key is "not verified"', 'To add a voice');
+    const documented = named('a key is "not verified"', 'When a voice fails');
     expect(documented).toEqual([...unchecked, 'huggingface'].sort());
   });
 });

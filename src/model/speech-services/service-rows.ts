@@ -32,7 +32,7 @@ export function checkedService<Settings>(
 ): { settings: Settings } | { problem: string } {
   const { provider } = service;
   const row = Object.hasOwn(rows, provider) ? rows[provider] : undefined;
-  if (row === undefined) return { problem: missingService(provider) };
+  if (row === undefined) return { problem: missingService(provider, Object.keys(rows)) };
   const { success, data, error } = row.safeParse(withoutNulls(service));
   if (success) return { settings: data };
   const [issue] = error.issues;
@@ -40,9 +40,11 @@ export function checkedService<Settings>(
   return { problem: `${field === '' ? provider : field}: ${issue?.message ?? 'is invalid'}` };
 }
 
-function missingService(provider: string): string {
+function missingService(provider: string, known: readonly string[]): string {
   const reason = whyNotBuilt(provider);
-  if (reason === undefined) return `Unknown provider: ${provider}`;
+  if (reason === undefined) {
+    return `Unknown provider: ${provider}. There are: ${known.join(', ')}`;
+  }
   return `This gateway does not have the provider ${provider}: ${reason}`;
 }
 

@@ -13,6 +13,7 @@ import { parseJson } from '../../std/json.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { type ServiceAnswer, ServiceHttp } from '../service/service-http.ts';
 import { type KeyCheck, keyChecks, LOCAL_SERVICES } from './key-check-table.ts';
+import { reachability } from './reachability.ts';
 import { voiceListOf } from './voice-list-table.ts';
 import { unknownVoice } from './voice-lists.ts';
 
@@ -115,7 +116,10 @@ async function keyVerdict(
 ): Promise<Verdict> {
   const { provider } = service;
   const check = Object.hasOwn(keyChecks, provider) ? keyChecks[provider] : undefined;
-  if (check === undefined) return unverified('this service has no request that checks a key');
+  if (check === undefined) {
+    const reached = await reachability(service, means.egress, means.signal);
+    return unverified(reached ?? 'this service has no request that checks a key');
+  }
   const keys = keysOf(service);
   const wrong = keys.find((key) => !key.startsWith(check.keyPrefix ?? ''));
   if (wrong !== undefined) {

@@ -1,6 +1,7 @@
 // Keys are checked with their services: one request each, with a verdict that only a refusal makes bad.
 
 import { describe, expect, it, vi } from 'vitest';
+import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
 import { checkServices } from '../../../src/speech/account/key-check.ts';
 import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
@@ -190,6 +191,65 @@ describe('the check of a key', () => {
     });
     expect(await verdictOf('google', { api_key: null })).toMatchObject({ verdict: 'unverified' });
     expect(world.hosts.asked).toEqual([]);
+  });
+
+  // "Not verified" alone said nothing to somebody whose server did not run, or whose address was wrong.
+  it('says of a server without such a request whether something listens at its address', async () => {
+    expect(await verdictOf('wyoming', { base_url: 'tcp://speech.lan:10300' })).toMatchObject({
+      verdict: 'unverified',
+      message: 'no request checks this service; something listens at speech.lan:10300',
+    });
+    expect(await verdictOf('vosk', { base_url: 'wss://speech.lan/asr' })).toMatchObject({
+      message: 'no request checks this service; something listens at speech.lan:443',
+    });
+    expect(world.hosts.asked).toEqual([]);
+  });
+
+  it.each([
+    ['nobody', 'no request checks this service, and nothing answers at 127.0.0.1:1: ECONNREFUSED'],
+    [
+      'metadata',
+      'no request checks this service, and nothing answers at 169.254.169.254:1: OUTSIDE_FORBIDDEN',
+    ],
+  ])('says why it is not reached: %s', async (where, message) => {
+    const host = where === 'nobody' ? '127.0.0.1' : '169.254.169.254';
+    const wyoming = service('wyoming', { base_url: `tcp://${host}:1` });
+    const means = { clock: world.clock, egress: createEgress() };
+    const signal = new AbortController().signal;
+    expect(await checkServices([wyoming], means, signal)).toMatchObject([
+      { verdict: 'unverified', message },
+    ]);
+  });
+
+  it('looks for no servers while sign-up is open', async () => {
+    const wyoming = service('wyoming', { base_url: 'tcp://127.0.0.1:1' });
+    const means = { clock: world.clock, egress: openSignUpEgress() };
+    const signal = new AbortController().signal;
+    expect(await checkServices([wyoming], means, signal)).toMatchObject([
+      { verdict: 'unverified', message: 'this service has no request that checks a key' },
+    ]);
+  });
+
+  it('waits for the connection as long as for all answers', async () => {
+    let open: (error: Error) => void = () => undefined;
+    const egress: Egress = {
+      ...world.hosts.egress,
+      connect: (_options, callback) => {
+        open = (error) => callback(error, null);
+      },
+    };
+    const wyoming = service('wyoming', { base_url: 'tcp://speech.lan:10300' });
+    const means = { clock: world.clock, egress };
+    const verdicts = checkServices([wyoming], means, new AbortController().signal);
+    world.clock.advance(4_000);
+    expect(await verdicts).toMatchObject([
+      {
+        message:
+          'no request checks this service, and nothing answers at speech.lan:10300: no connection in time',
+      },
+    ]);
+    open(new Error('late'));
+    expect(world.clock.timers).toBe(0);
   });
 
   it.each(['speechmatics', 'rime'])(
