@@ -178,6 +178,43 @@ describe('the alert rules', () => {
     expect(checked.status).toBe(0);
   });
 
+  // Recognisers that stream have no requests of which a share could fail: ServiceFails is silent where one is down.
+  it('notice a service in whose place calls use the next one, and not one that rests for a moment', ({
+    skip,
+  }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      skip('promtool is not installed (Debian package prometheus)');
+    }
+    const labels = { instance: 'gw:8000', service: 'deepgram' };
+    const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+    const open = (values: string, expected: object[]) => ({
+      interval: '1m',
+      input_series: [
+        { series: `patchbay_service_circuit_open{worker="1",${shown.join(',')}}`, values },
+      ],
+      alert_rule_test: [{ eval_time: '9m', alertname: 'FallbackInUse', exp_alerts: expected }],
+    });
+    const fired = {
+      exp_labels: { ...labels, severity: 'warn' },
+      exp_annotations: {
+        summary: 'Calls use the next service in place of deepgram',
+        runbook: 'docs/operations.md#fallbackinuse',
+      },
+    };
+    const tests = [open('0 0 1x10', [fired]), open('0 1 1 0x10', []), open('0x12', [])];
+    const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+    const file = join(folder, 'tests.json');
+    const ruleFiles = [join(process.cwd(), 'grafana/alerts.yml')];
+    writeFileSync(
+      file,
+      JSON.stringify({ rule_files: ruleFiles, evaluation_interval: '1m', tests }),
+    );
+    const checked = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect(checked.stdout + checked.stderr).toContain('SUCCESS');
+    expect(checked.status).toBe(0);
+  });
+
   it('and so are the expressions of the dashboard', ({ skip }) => {
     if (spawnSync('promtool', ['--version']).error !== undefined) {
       skip('promtool is not installed (Debian package prometheus)');
