@@ -38,6 +38,10 @@ export interface RecognizingOptions {
   capabilities?: Partial<SttCapabilities>;
   /** Words are fixed unasked after so many. */
   fixedAfterWords?: number;
+  /** So long after the last of them. */
+  fixedMs?: number;
+  /** Its words have no times. */
+  timeless?: boolean;
   /** Ends turns itself after so much silence. */
   endsAfterMs?: number;
   /** Reports the probable end of a turn after so much silence. */
@@ -188,12 +192,12 @@ class Session implements Recognizer {
     clock.after(finalMs, () => {
       this.#due -= 1;
       this.#asked = [];
-      this.#report(() => this.#listener.onFinal(said(words)));
+      this.#report(() => this.#listener.onFinal(this.#said(words)));
     });
     const { repeatsAfterMs } = this.#options;
     if (repeatsAfterMs === undefined) return;
     clock.after(finalMs + repeatsAfterMs, () =>
-      this.#report(() => this.#listener.onPartial(said(words))),
+      this.#report(() => this.#listener.onPartial(this.#said(words))),
     );
   }
 
@@ -211,7 +215,7 @@ class Session implements Recognizer {
     if (lastMs === undefined) return Promise.resolve();
     return new Promise((resolve) => {
       clock.after(lastMs, () => {
-        this.#report(() => this.#listener.onFinal(said(words)));
+        this.#report(() => this.#listener.onFinal(this.#said(words)));
         resolve();
       });
     });
@@ -229,35 +233,42 @@ class Session implements Recognizer {
 
   #heard(): void {
     const words = [...this.#words];
-    const { clock, fixedAfterWords = Number.POSITIVE_INFINITY } = this.#options;
+    const { clock, fixedAfterWords = Number.POSITIVE_INFINITY, fixedMs = 0 } = this.#options;
     if (this.#due > 0 || words.length < fixedAfterWords) {
       const given =
         this.#options.revisesPartials === true ? [[...words, ...words.slice(-1)], words] : [words];
       clock.after(PARTIAL_MS, () => {
-        for (const each of given) this.#report(() => this.#listener.onPartial(said(each)));
+        for (const each of given) this.#report(() => this.#listener.onPartial(this.#said(each)));
       });
       return;
     }
     // Before any answer to `finalize`, which takes longer: the order of words is that of the audio.
     this.#words = [];
-    this.#report(() => this.#listener.onFinal(said(words)));
+    const fix = () => this.#report(() => this.#listener.onFinal(this.#said(words)));
+    if (fixedMs === 0) fix();
+    else clock.after(fixedMs, fix);
   }
 
   #probably(turn: 'eager-end' | 'resumed'): void {
     if (this.#words.length === 0) return;
     this.#isEager = turn === 'eager-end';
-    const words = said(this.#words);
+    const words = this.#said(this.#words);
     this.#report(() => this.#listener.onTurn?.(turn, words));
   }
 
   #endTurn(): void {
     if (this.#words.length === 0 || this.#due > 0) return;
     this.#isEager = false;
-    const words = said(this.#words.splice(0));
+    const words = this.#said(this.#words.splice(0));
     this.#report(() => {
       this.#listener.onFinal(words);
       this.#listener.onTurn?.('ended', words);
     });
+  }
+
+  #said(words: readonly HeardWord[]): RecognizedWords {
+    const { words: times, ...untimed } = said(words);
+    return this.#options.timeless === true ? untimed : { ...untimed, words: times ?? [] };
   }
 
   #report(work: () => void): void {

@@ -10,7 +10,7 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 import { call, type Given } from './recognizers-of-a-call.ts';
-import { many } from './speaking-caller.ts';
+import { many, SpeakingCaller } from './speaking-caller.ts';
 
 describe('recognisers with a fallback', () => {
   it('pass everything to the first while it works', () => {
@@ -72,8 +72,8 @@ describe('recognisers with a fallback', () => {
     const at = call({ faults: () => ({ failOnFinalize: true }) }, {});
     at.turn('w1 w2 w3');
     expect(at.rig.finals).toEqual([]);
-    expect(at.rig.delays.at(-1)).toBeGreaterThan(500);
-    expect(at.rig.delays.at(-1)).toBeLessThanOrEqual(2_500);
+    // Half a second for the connection, and all of the call's audio at 1.8 times real time.
+    expect(at.rig.delays.at(-1)).toBeCloseTo(500 + at.clock.monotonicMs() / 1.8, 0);
     at.silence(2_500);
     expect(at.rig.finals.map(({ text }) => text)).toEqual(['w1 w2 w3']);
   });
@@ -111,6 +111,19 @@ describe('recognisers with a fallback', () => {
     at.turn('w1 w2');
     at.silence(5_000);
     expect(at.rig.finals.map(({ text }) => text)).toEqual(['w1 w2']);
+    expect(at.b.service.sessions).toHaveLength(1);
+  });
+
+  it.each([
+    [300, 2_000],
+    [1_000, 3_000],
+  ])('have %d ms for 99 of 100 final words: are waited for for %d ms', (finalMsP99, ms) => {
+    const faults = () => ({ neverFinal: true });
+    const at = call({ faults, capabilities: { finalMsP99 } }, {});
+    at.turn('w1 w2');
+    at.silence(ms - 20);
+    expect(at.b.service.sessions).toHaveLength(0);
+    at.silence(40);
     expect(at.b.service.sessions).toHaveLength(1);
   });
 
@@ -460,6 +473,30 @@ describe('recognisers whose keys have a concurrency limit', () => {
     call().rig();
     expect([a.sessions.length, b.sessions.length]).toEqual([3, 2]);
     expect(a.sessions.map(({ isClosed }) => isClosed)).toEqual([false, false, true]);
+  });
+
+  it('learn no limit from the refusal of a session that has worked', () => {
+    const faults = () => ({ failAtMs: 2_000, kind: 'rate' as const });
+    const { entries, call } = calls(undefined, { faults });
+    const rig = call().rig();
+    const caller = new SpeakingCaller(rig);
+    caller.says(many(10));
+    expect(rig.partials.length).toBeGreaterThan(0);
+    expect(entries[0]?.sessions?.max).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('pass by a service whose key is at its limit also within a call', () => {
+    const { clock, a, b, entries } = calls(1, { faults: () => ({ failAtMs: 500, kind: 'auth' }) });
+    const c = new RecognizingService({ clock, name: 'c' });
+    const full = new SessionLimit(clock, 1);
+    full.opened();
+    const [first, second] = entries;
+    if (first === undefined || second === undefined) throw new Error('no services');
+    const third = { service: c, circuit: new CircuitBreaker({ clock, service: 'c' }) };
+    const services = [first, { ...second, sessions: full }, third];
+    const stt = createSttFallback({ services, clock, log: quietLog().log });
+    new SpeakingCaller(new RecognizerRig(clock, stt)).says('w1 w2 w3');
+    expect([a, b, c].map(({ sessions }) => sessions.length)).toEqual([1, 0, 1]);
   });
 
   it('open connections ahead for a fifth of the sessions', () => {

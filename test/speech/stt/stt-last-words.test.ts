@@ -50,6 +50,26 @@ describe('a call that ends within a replay', () => {
     expect(at.rig.text).toBe(many(4));
   });
 
+  it('asks no other session for a word of which the service gave no sign', async () => {
+    const at = call({ faults: () => ({ deafAtMs: 0 }), lastMs: 100 }, {});
+    at.turn('w1');
+    expect(await finished(at)).toBeLessThanOrEqual(200);
+    expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([1, 0]);
+    expect([at.rig.text, at.clock.timers]).toEqual(['', 0]);
+  });
+
+  it('asks no next service where the one of the replay does not connect', async () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 600, kind: 'auth' }) },
+      { faults: () => ({ unreadyAtMs: 0 }) },
+      {},
+    );
+    at.says(many(4));
+    at.silence(2_000);
+    expect(await finished(at)).toBeLessThanOrEqual(2_000);
+    expect([at.c.service.sessions.length, at.clock.timers]).toEqual([0, 0]);
+  });
+
   it('waits two seconds for it, and one for the replay', async () => {
     const at = call({ faults: () => ({ failAtMs: 5_000, kind: 'auth' }) }, { lastMs: 5_000 });
     at.says(many(20));

@@ -33,6 +33,31 @@ describe('replayed audio', () => {
     expect(at.rig.turns).toEqual([]);
   });
 
+  it('begins 200 ms before the report of words without times', () => {
+    const at = call({
+      ...{ timeless: true, fixedAfterWords: 3, fixedMs: 180 },
+      faults: (nth) => (nth === 0 ? { failAtMs: 1_300 } : {}),
+    });
+    at.says(many(4));
+    expect(at.a.service.sessions).toHaveLength(1);
+    at.hear(framesOf(many(6, 4)));
+    expect(at.a.service.sessions).toHaveLength(2);
+    at.silence(3_000);
+    at.rig.recognizer.finalize();
+    at.silence(1_000);
+    expect(at.rig.text).toBe(many(10));
+  });
+
+  it('prepares no final words, which are late anyway', () => {
+    const at = call({ faults: () => ({ failAtMs: 3_000, kind: 'auth' }) }, {});
+    at.says(many(12));
+    at.rig.recognizer.prepareFinal?.();
+    at.silence(8_000);
+    expect(at.b.service.sessions[0]?.calls).toEqual(['start', 'stop']);
+    at.rig.recognizer.prepareFinal?.();
+    expect(at.b.service.sessions[0]?.calls).toEqual(['start', 'stop', 'prepare']);
+  });
+
   it('puts the words of a turn off by 2.5 s at most', () => {
     const at = call({ faults: () => ({ failAtMs: 11_000, kind: 'auth' }) }, {});
     at.turn(many(42));
@@ -75,6 +100,26 @@ describe('a replay to a service whose connection is half closed', () => {
       at.b.circuit.failed(new ServiceFault('stt', 'b', 'network', { detail: 'x' }));
     }
     expect(at.b.circuit.state).toBe('open');
+  });
+});
+
+describe('a replay over a connection that comes and goes', () => {
+  it('goes on with it each time that it is back within 500 ms', () => {
+    const at = call({ faults: () => ({ failAtMs: 3_000, kind: 'auth' }) }, {}, {});
+    at.says(many(16));
+    const [session] = at.b.service.sessions;
+    let isReady = true;
+    Object.defineProperty(session, 'isReady', { get: () => isReady });
+    for (let times = 0; times < 3; times++) {
+      isReady = false;
+      at.silence(440);
+      isReady = true;
+      at.silence(100);
+    }
+    at.rig.recognizer.finalize();
+    at.silence(4_000);
+    expect([at.rig.text, at.rig.errors]).toEqual([many(16), []]);
+    expect([at.b.service.sessions.length, at.c.service.sessions.length]).toEqual([1, 0]);
   });
 });
 

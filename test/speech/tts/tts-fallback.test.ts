@@ -1,92 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
-import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import {
   faultOf,
   StreamedTts,
   type StreamedTtsOptions,
 } from '../../fakes/services/streamed-tts.ts';
-import { FakeTts } from '../../fakes/speech-services.ts';
 import { CallRig } from '../../pipeline/call-rig.ts';
-import { HeardUtterance } from './heard-utterance.ts';
-
-const CLAUSE = 'Your table is booked,';
-const SENTENCE = 'for eight on Friday the second.';
-const LAST = 'See you then, and good bye!';
-const TEXT = `${CLAUSE} ${SENTENCE} ${LAST}`;
-
-/** The parts of an utterance, one for each voice, as playout cuts them. */
-class Parts extends HeardUtterance {
-  readonly from = [0];
-  readonly partMs = [0];
-
-  override onAudio(samples: Int16Array): void {
-    super.onAudio(samples);
-    this.partMs[this.partMs.length - 1] = (this.partMs.at(-1) ?? 0) + samples.length / 8;
-  }
-
-  onContinued(fromCharacter: number): void {
-    this.from.push(fromCharacter);
-    this.partMs.push(0);
-  }
-}
-
-type VoiceOptions = Omit<StreamedTtsOptions, 'clock'>;
-
-function setUp(...voices: (VoiceOptions | 'sentences')[]) {
-  const clock = new FakeClock();
-  const faults: ServiceFault[] = [];
-  const services = voices.map((voice, nth) => ({
-    service:
-      voice === 'sentences'
-        ? (new FakeTts(clock) as TextToSpeech)
-        : new StreamedTts({ clock, name: `voice-${nth}`, ...voice }),
-    circuit: new CircuitBreaker({ clock, service: `voice-${nth}` }),
-    voice: `mapped-${nth}`,
-  }));
-  const open = () =>
-    createTtsFallback({
-      services,
-      clock,
-      log: quietLog().log,
-      onPermanentFault: (fault) => faults.push(fault),
-    });
-  const call = open();
-  const say = (...pieces: string[]) => {
-    const heard = new Parts();
-    const stream = call.stream?.('Anna', heard);
-    if (stream === undefined) throw new Error('no streams');
-    for (const [at, piece] of pieces.entries()) {
-      stream.push(piece);
-      if (at === 0) stream.flush();
-    }
-    return { heard, stream };
-  };
-  const fakeOf = (nth: number): StreamedTts => {
-    const fake = services[nth]?.service;
-    if (fake instanceof StreamedTts) return fake;
-    throw new Error('no streamed voice');
-  };
-  const logOf = (nth: number) => fakeOf(nth).log;
-  const voicesOf = (nth: number) => fakeOf(nth).voices;
-  return { clock, services, faults, say, logOf, voicesOf, open };
-}
-
-const failingOnce = (afterMs: number, fault: 'silent' | 'done' | ServiceFault) => {
-  let count = 0;
-  return () => (++count === 1 ? { afterMs, fault } : undefined);
-};
-const failing = (afterMs: number, fault: 'silent' | 'done' | ServiceFault) => () => ({
-  afterMs,
-  fault,
-});
+import {
+  CLAUSE,
+  failing,
+  failingOnce,
+  LAST,
+  Parts,
+  SENTENCE,
+  setUp,
+  TEXT,
+  type VoiceOptions,
+} from './voices-of-a-call.ts';
 
 describe('the voices of a call', () => {
   it('are the first one alone while it works, in the voice that was asked for', async () => {

@@ -81,8 +81,6 @@ export class RecognizerSession {
   #onCaughtUp: (() => void) | undefined;
   /** It gets no more audio. */
   #isClosed = false;
-  /** Its key has one session less. */
-  #hasLeft = false;
 
   constructor(options: RecognizerSessionOptions) {
     this.#options = options;
@@ -188,9 +186,9 @@ export class RecognizerSession {
     });
   }
 
+  /** Once. */
   close(): void {
-    if (!this.#hasLeft) this.#options.sessions?.closed();
-    this.#hasLeft = true;
+    this.#options.sessions?.closed();
     this.#stop();
     this.recognizer.close();
   }

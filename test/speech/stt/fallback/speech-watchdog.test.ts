@@ -57,6 +57,17 @@ describe('the watchdog of a recogniser', () => {
     expect([short.found, short.clock.timers]).toEqual([[], 0]);
   });
 
+  it('expects nothing more once the first message comes in the pause behind the speech', () => {
+    const { clock, found, watchdog } = watched();
+    watchdog.speaks(0);
+    clock.advance(1_500);
+    watchdog.pauses(1_500);
+    expect(clock.timers).toBe(1);
+    watchdog.event();
+    clock.advance(10_000);
+    expect([found, clock.timers]).toEqual([[], 0]);
+  });
+
   it('expects no further message in a pause', () => {
     const { clock, found, watchdog } = watched();
     watchdog.speaks(0);
@@ -117,6 +128,15 @@ describe('the watchdog of a recogniser', () => {
     clock.advance(1_000);
     watchdog.speaks(2_000);
     expect(findsAt(6_000)).toEqual([[], [NO_SIGN]]);
+  });
+
+  it('finds the next silence where speech goes on behind one', () => {
+    const { watchdog, findsAt } = watched();
+    watchdog.speaks(0);
+    findsAt(4_000);
+    watchdog.pauses(4_000);
+    watchdog.speaksOn();
+    expect(findsAt(8_000)).toEqual([[NO_SIGN], [NO_SIGN, NO_SIGN]]);
   });
 
   it('finds two silences, and no more until there are words', () => {
