@@ -176,7 +176,6 @@ export class FallbackUtterance implements SpeechStream {
 
   #failed(part: Part, error: GatewayError): void {
     if (this.#part !== part || this.#isOver) return;
-    this.#deadline.clear();
     this.#part = undefined;
     const delivered = this.#delivered(part);
     const isRepeated = !part.isRetry && isWorthRepeating(error, part.audioMs);

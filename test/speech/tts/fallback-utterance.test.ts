@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { serviceFaults } from '../../../src/metrics/metrics.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../../src/speech/tts/tts.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
 import { faultOf } from '../../fakes/services/streamed-tts.ts';
@@ -101,6 +102,15 @@ describe('the text of an utterance', () => {
     expect(logOf(1)).toEqual([`push ${SENTENCE}`, `push ${LAST}`, 'flush', 'end']);
   });
 
+  it('may be over for the next voice: it is done with nothing to say', async () => {
+    const { clock, say, logOf } = setUp({ failure: failing(CLAUSE_MS, faultOf('network')) }, {});
+    const { heard, stream } = say(CLAUSE);
+    await clock.advanceAsync(10_000, 500);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect([logOf(1), heard.ends, heard.unspoken]).toEqual([['flush', 'end'], ['done'], []]);
+  });
+
   it('goes whole to the voice that is there when it comes, after others failed behind what was said', async () => {
     const refusing = new HandVoice((what, { onError }) => {
       if (what === 'flush') onError(faultOf('quota'));
@@ -162,6 +172,8 @@ describe('what is heard of an utterance', () => {
     hand.listener.onError(faultOf('network'));
     expect([heard.samples, heard.words, heard.ends]).toEqual([samples, [], []]);
     stream.end();
+    hand.listener.onDone();
+    expect([heard.ends, heard.unspoken]).toEqual([[], []]);
     await clock.advanceAsync(5_000, 100);
     expect([heard.ends, heard.ms]).toEqual([['done'], CLAUSE_MS]);
     expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush', 'end']);
@@ -188,6 +200,19 @@ describe('what is heard of an utterance', () => {
       expect([heard.characters, clock.timers]).toEqual([7, 0]);
       expect(services[0]?.circuit.state).toBe('closed');
     }
+  });
+
+  it('and is no fault of a voice that was cancelled before its audio', async () => {
+    const counted = async () => {
+      const { values } = await serviceFaults.get();
+      return values.find(({ labels }) => labels['service'] === 'hand')?.value ?? 0;
+    };
+    const before = await counted();
+    const hand = new HandVoice();
+    const { say } = setUp(hand, {});
+    say(CLAUSE).stream.cancel();
+    hand.listener.onDone();
+    expect(await counted()).toBe(before);
   });
 
   it('is no audio without samples: it puts no deadline off', async () => {
