@@ -92,12 +92,14 @@ function saveRoute(api: Api, deps: ServiceRouteDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const owner = { organizationId, userId: null };
-      const stored = storedSectionsOf((await store.get(owner))?.configuration);
-      const sent = withSecretsOf([stored], pipelineOf(request.body));
-      requireUnmasked(sent);
-      const sections = await deps.checks.storable(sent);
-      await deps.checks.requireAccepted(organizationId, sections);
-      await store.save(owner, asConfiguration(sections));
+      const wanted = pipelineOf(request.body);
+      await store.change(organizationId, async (used) => {
+        const sent = withSecretsOf([storedSectionsOf(ownOf(used))], wanted);
+        requireUnmasked(sent);
+        const sections = await deps.checks.storable(sent);
+        await deps.checks.requireAccepted(organizationId, sections);
+        return { owner, configuration: asConfiguration(sections) };
+      });
       await deps.store.serviceFaults.clear(organizationId);
       return shown(deps, organizationId);
     },
@@ -233,14 +235,19 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
     },
     async (request) => {
       const { organizationId, userId } = principalOf(request);
-      const isThere = await store.has(organizationId);
-      if (isThere && !request.query.force) throw new GatewayError('MODEL_CONFIGURATION_EXISTS');
-      const legacy = await store.get({ organizationId, userId });
-      const sections = await deps.checks.storable(
-        requireAny(storedSectionsOf(legacy?.configuration)),
-      );
-      await deps.checks.requireAccepted(organizationId, sections);
-      await store.save({ organizationId, userId: null }, asConfiguration(sections));
+      await store.change(organizationId, async (used) => {
+        const isThere = ownOf(used) !== undefined;
+        if (isThere && !request.query.force) throw new GatewayError('MODEL_CONFIGURATION_EXISTS');
+        const legacy = await store.get({ organizationId, userId });
+        const sections = await deps.checks.storable(
+          requireAny(storedSectionsOf(legacy?.configuration)),
+        );
+        await deps.checks.requireAccepted(organizationId, sections);
+        return {
+          owner: { organizationId, userId: null },
+          configuration: asConfiguration(sections),
+        };
+      });
       await deps.store.serviceFaults.clear(organizationId);
       return shown(deps, organizationId);
     },
@@ -265,7 +272,7 @@ async function shown(
   organizationId: string,
 ): Promise<z.infer<typeof modelConfigurationOut>> {
   const used = await store.modelConfigurations.forCalls(organizationId);
-  const own = used !== undefined && 'organization' in used ? used.organization : undefined;
+  const own = ownOf(used);
   const preferences = await store.organizations.preferences(organizationId);
   return {
     configuration: own === undefined ? null : freeObject.parse(maskServices(own)),
@@ -273,6 +280,11 @@ async function shown(
     source: sourceOf(used),
     service_faults: (await store.serviceFaults.list(organizationId)).map(serviceFaultOnWire),
   };
+}
+
+/** The organization's own; undefined if it has none. */
+function ownOf(used: CallConfiguration) {
+  return used !== undefined && 'organization' in used ? used.organization : undefined;
 }
 
 function sourceOf(used: CallConfiguration): z.infer<typeof modelConfigurationOut>['source'] {

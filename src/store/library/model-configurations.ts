@@ -81,11 +81,6 @@ export class ModelConfigurationRepository {
     return { configuration: opened(this.#context, row), validatedAt: row.validated_at };
   }
 
-  /** Whether the organization has one of its own. */
-  async has(organizationId: string): Promise<boolean> {
-    return (await this.sourceOf(organizationId)) === 'organization';
-  }
-
   /** Whose configuration calls of an organization use; undefined: the gateway's. Opens no secret. */
   async sourceOf(organizationId: string): Promise<ConfigurationSource | undefined> {
     const owner = await this.ownerInUse(organizationId);

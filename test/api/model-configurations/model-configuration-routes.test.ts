@@ -1,7 +1,7 @@
 // The speech services of organizations and users over the API. Source: contract §3.5 and §10.4.
 
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startServiceHosts } from '../../fakes/services/service-hosts.ts';
+import { type Asked, startServiceHosts } from '../../fakes/services/service-hosts.ts';
 import { withApi } from '../served.ts';
 
 const hosts = await startServiceHosts();
@@ -136,6 +136,22 @@ describe("an organization's services", () => {
     const answer = await put(v2({ llm: { ...openai, model: 'gpt-5', api_key: apiKey } }));
     expect(answer.status, answer.text).toBe(200);
     expect(await storedLlm()).toMatchObject({ model: 'gpt-5', api_key: KEY });
+  });
+
+  // The mask was resolved before the check of the keys, and what it had stood for was stored after it.
+  it('do not bring back a key that another client has replaced while they were checked', async () => {
+    await put(v2({ llm: openai }));
+    hosts.asked.length = 0;
+    const isOld = ({ headers }: Asked) => headers['authorization'] === `Bearer ${KEY}`;
+    hosts.answer = (asked) => (isOld(asked) ? undefined : { status: 200 });
+    const masked = put(v2({ llm: { ...openai, api_key: MASK, model: 'gpt-5' } }));
+    await vi.waitFor(() => expect(hosts.asked.some(isOld)).toBe(true), { timeout: 10_000 });
+    const replaced = { ...openai, api_key: 'sk-fedcba9876543210' };
+    expect((await put(v2({ llm: replaced }))).status).toBe(200);
+    served.test.clock.advance(60_000);
+    const { status, text } = await masked;
+    expect([status, text]).toEqual([422, expect.stringContaining('appears to be masked')]);
+    expect(await storedLlm()).toMatchObject(replaced);
   });
 
   it('are refused with a mask of nothing that is stored', async () => {
@@ -437,6 +453,18 @@ describe("a user's services", () => {
       'Organization already has a v2 model configuration',
     ]);
     expect((await migrate('?force=true')).status).toBe(200);
+  });
+
+  it('do not replace, by a migration without force, what another client has stored meanwhile', async () => {
+    await save({ llm: openai });
+    hosts.asked.length = 0;
+    hosts.answer = () => undefined;
+    const migrated = served.call('POST', `${V2}/migrate`);
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(1), { timeout: 10_000 });
+    expect((await put(v2({ tts: flite }))).status).toBe(200);
+    served.test.clock.advance(60_000);
+    expect((await migrated).status).toBe(409);
+    expect(await stored()).toMatchObject({ organization: v2({ tts: flite }) });
   });
 });
 

@@ -21,13 +21,13 @@ describe.each(engines())('model configurations on %s', (engine) => {
 
   it('are there after they were saved, with the time when their keys were accepted', async () => {
     expect(await models().get(own())).toBeUndefined();
-    expect(await models().has(at.owner.organizationId)).toBe(false);
+    expect(await models().sourceOf(at.owner.organizationId)).toBeUndefined();
     await models().save(own(), configuration('first'));
     expect(await models().get(own())).toEqual({
       configuration: configuration('first'),
       validatedAt: new Date(at.clock.now()),
     });
-    expect(await models().has(at.owner.organizationId)).toBe(true);
+    expect(await models().sourceOf(at.owner.organizationId)).toBe('organization');
     at.clock.advance(60_000);
     await models().noteValidated(own());
     expect((await models().get(own()))?.validatedAt).toEqual(new Date(at.clock.now()));
