@@ -42,6 +42,8 @@ export class CircuitBreaker {
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
   readonly #account: CircuitBreaker | undefined;
+  /** Since when a call of these settings is the account's probe. */
+  #accountProbeSince: number | undefined;
 
   /** `account`: shared with other settings of the same account, for the faults that concern them too. */
   constructor(options: { clock: Clock; service: string; account?: CircuitBreaker }) {
@@ -70,7 +72,9 @@ export class CircuitBreaker {
     const own = this.#ownState;
     if (own === 'open' || (own === 'half-open' && this.#isProbed)) return false;
     // Last: it takes the account's probe, which a call that is refused here would leave without a result.
-    if (this.#account?.admit() === false) return false;
+    const account = this.#account;
+    if (account?.admit() === false) return false;
+    if (account !== undefined) this.#accountProbeSince = account.#probeSince;
     if (own === 'half-open') this.#probeSince = this.#clock.monotonicMs();
     return true;
   }
@@ -96,11 +100,16 @@ export class CircuitBreaker {
 
   failed(fault: ServiceFault): void {
     // The longest session is over, or one conversation is too long: no fault of the service.
-    if (fault.kind === 'session' || fault.kind === 'context') return;
+    if (fault.kind === 'session' || fault.kind === 'context') {
+      this.#probeSince = undefined;
+      this.#leaveAccountProbe();
+      return;
+    }
     if (this.#account !== undefined && !OF_SETTINGS.has(fault.kind)) {
       this.#account.failed(fault);
       return;
     }
+    this.#leaveAccountProbe();
     const now = this.#clock.monotonicMs();
     if (fault.isPermanent) {
       this.#permanentFault = fault;
@@ -113,6 +122,16 @@ export class CircuitBreaker {
       if (this.#faults.length >= FAULTS_MAX || this.#isOftenAtFault) {
         this.#open(now + this.#pauseMs);
       }
+    }
+  }
+
+  /** The call has ended with what says nothing of the account: if it was its probe, another call is at once. */
+  #leaveAccountProbe(): void {
+    const account = this.#account;
+    const since = this.#accountProbeSince;
+    this.#accountProbeSince = undefined;
+    if (account !== undefined && since !== undefined && account.#probeSince === since) {
+      account.#probeSince = undefined;
     }
   }
 

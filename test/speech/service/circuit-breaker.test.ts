@@ -187,6 +187,38 @@ describe('a circuit breaker', () => {
     expect(other.admit()).toBe(true);
   });
 
+  it.each(['request', 'forbidden', 'session', 'context'] as const)(
+    'leaves the probe of the account to another call at once, where its own ends with a fault of %s alone',
+    (kind) => {
+      const clock = new FakeClock();
+      const fault = (of: FaultKind) => new ServiceFault('stt', 'acme', of, { detail: 'x' });
+      const account = new CircuitBreaker({ clock, service: 'acme' });
+      const [one, other, third] = [1, 2, 3].map(
+        () => new CircuitBreaker({ clock, service: 'acme', account }),
+      ) as [CircuitBreaker, CircuitBreaker, CircuitBreaker];
+      for (let i = 0; i < 3; i++) account.failed(fault('network'));
+      clock.advance(15_000);
+      expect([one.admit(), other.admit()]).toEqual([true, false]);
+      one.failed(fault(kind));
+      expect(account.state).toBe('half-open');
+      expect([other.admit(), third.admit()]).toEqual([true, false]);
+      // The call of another one may still report: it is not the probe.
+      one.failed(fault(kind));
+      expect(third.admit()).toBe(false);
+      other.succeeded();
+      expect(third.admit()).toBe(true);
+    },
+  );
+
+  it('leaves its own probe to another call at once, where a session reached its longest time', () => {
+    const { circuit, fail, clock } = breaker();
+    for (let i = 0; i < 3; i++) fail('network');
+    clock.advance(15_000);
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+    fail('session');
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+  });
+
   it('keeps its own probe where the account refuses a call', () => {
     const clock = new FakeClock();
     const fault = (kind: FaultKind) => new ServiceFault('stt', 'acme', kind, { detail: 'x' });
