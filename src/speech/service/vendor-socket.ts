@@ -59,7 +59,7 @@ export interface VendorSocketListener {
   onReady?(): void;
   onText(text: string): void;
   onBinary?(bytes: Buffer): void;
-  /** Exactly once unless `close` came first. A close by the service is a fault as well: the gateway did not ask for it. */
+  /** Exactly once unless `close` came first. A close by the service is a fault as well, unless `finish` asked for it. */
   onFault(fault: ServiceFault): void;
 }
 
@@ -72,6 +72,9 @@ const WAITING_BYTES_MAX = 512 * 1024;
 const BUFFERED_BYTES_MAX = 512 * 1024;
 /** After the last message until the close, and after that before the connection is cut. */
 const CLOSE_MS_MAX = 2_000;
+/** Close codes of a session that ends as it was asked to; without a close message: `BROKEN`. */
+const USUAL_ENDS: ReadonlySet<number> = new Set([1000, 1001, 1005]);
+const BROKEN = 1006;
 /** Of an answer that refuses the upgrade. */
 const REFUSAL_BYTES_MAX = 4_096;
 
@@ -87,7 +90,9 @@ export class VendorSocket {
   #warmDeadline: Timer | undefined;
   readonly #waiting: (string | Uint8Array)[] = [];
   #waitingBytes = 0;
-  #state: 'connecting' | 'ready' | 'closed' = 'connecting';
+  #state: 'connecting' | 'ready' | 'finishing' | 'closed' = 'connecting';
+  /** Once the last words are asked for. */
+  #end: { isLast(text: string): boolean; hasAnswer: boolean; done(): void } | undefined;
   #deadline: Timer | undefined;
   #keepalive: SlidingDeadline | undefined;
   #answer: Timer | undefined;
@@ -112,13 +117,14 @@ export class VendorSocket {
     return this.#state === 'ready' && this.#socket?.readyState === WebSocket.OPEN;
   }
 
+  get #isEnding(): boolean {
+    return this.#state === 'finishing' || this.#state === 'closed';
+  }
+
   /** Queued until the socket is ready. `data` must not change afterwards. */
   send(data: string | Uint8Array): void {
-    if (this.#state === 'closed') return;
-    if (this.#state === 'ready') {
-      this.#write(data);
-      return;
-    }
+    if (this.#state === 'ready') this.#write(data);
+    if (this.#state !== 'connecting') return;
     this.#waitingBytes += data.length;
     if (this.#waitingBytes > WAITING_BYTES_MAX) this.fail('timeout', 'not ready in time');
     else this.#waiting.push(data);
@@ -126,7 +132,7 @@ export class VendorSocket {
 
   /** A message other than a pong must come within `ms`; a repeated call does not extend the time. */
   expectAnswer(ms: number): void {
-    if (this.#state === 'closed' || this.#answer !== undefined) return;
+    if (this.#isEnding || this.#answer !== undefined) return;
     this.#answer = this.#options.clock.after(ms, () => this.fail('timeout', 'no answer in time'));
   }
 
@@ -141,55 +147,41 @@ export class VendorSocket {
     if (this.#state === 'closed') return;
     const { job, service, listener } = this.#options;
     const redact = this.#secrets;
-    this.#stop();
+    this.#stop('closed');
     this.#socket?.terminate();
     serviceFaults.inc({ kind: job, service, fault: kind });
     listener.onFault(new ServiceFault(job, service, kind, { ...more, detail, redact }));
+    this.#end?.done();
   }
 
   /** Sends `last`, and closes; nothing is reported any more. */
   close(last?: string): void {
-    if (this.#state === 'closed') return;
-    const isReady = this.#state === 'ready';
+    const before = this.#state;
+    if (before === 'closed') return;
     const socket = this.#socket;
-    this.#stop();
-    if (socket === undefined) return;
-    if (!isReady) {
-      socket.terminate();
-      return;
-    }
-    if (last !== undefined) socket.send(last, ignoreResult);
-    this.#part(socket);
+    this.#stop('closed');
+    if (before === 'ready' && last !== undefined) socket?.send(last, ignoreResult);
+    if (before === 'connecting') socket?.terminate();
+    else if (socket !== undefined) this.#part(socket);
+    this.#end?.done();
   }
 
   /** Sends `last` and waits for what the service still has to say: until `isOver` of a message is true or the service
-   *  closes, 2 s at most. Messages come to the listener, faults do not. Closes and resolves then; never rejects. */
+   *  closes, 2 s at most; that nothing comes is no fault, others are reported. Closes and resolves then; never rejects. */
   finish(last: string | Uint8Array, isOver: (text: string) => boolean): Promise<void> {
     const socket = this.#socket;
     if (this.#state !== 'ready' || socket === undefined) {
       this.close();
       return Promise.resolve();
     }
-    this.#stop();
-    const { clock, listener } = this.#options;
+    this.#stop('finishing');
     return new Promise((resolve) => {
-      const end = (): void => {
+      const deadline = this.#options.clock.after(CLOSE_MS_MAX, () => this.close());
+      const done = (): void => {
         deadline.cancel();
-        socket.off('message', take).off('close', end);
-        this.#part(socket);
         resolve();
       };
-      const take = (data: Buffer, isBinary: boolean): void => {
-        const text = isBinary ? '' : data.toString();
-        try {
-          if (!isBinary) listener.onText(text);
-          if (!this.#received.take(data.length) || isOver(text)) end();
-        } catch {
-          end(); // What cannot be read is the last message, and no fault any more.
-        }
-      };
-      const deadline = clock.after(CLOSE_MS_MAX, end);
-      socket.on('message', take).on('close', end);
+      this.#end = { isLast: isOver, hasAnswer: false, done };
       socket.send(last, ignoreResult);
     });
   }
@@ -254,6 +246,11 @@ export class VendorSocket {
     const current = (work: () => void): void => {
       if (socket === this.#socket) work();
     };
+    // A service may leave a connection half open of which it has closed its side, or sent the close message. Nothing comes
+    // any more; what came before is read first.
+    socket.on('upgrade', ({ socket: connection }) => {
+      for (const end of ['end', 'finish']) connection.once(end, () => socket.terminate());
+    });
     socket.on('open', () => current(() => this.#opened(socket)));
     socket.on('message', (data, isBinary) =>
       current(() => this.#message(data as Buffer, isBinary)),
@@ -305,8 +302,10 @@ export class VendorSocket {
   }
 
   #closed(code: number, reason: string): void {
+    const isUsual = USUAL_ENDS.has(code) || (code === BROKEN && this.#end?.hasAnswer === true);
     const kind = this.#options.kindOfClose?.(code, reason) ?? faultKindOfClose(code);
-    this.fail(kind, reason === '' ? `closed with ${code}` : reason, { status: code });
+    if (this.#end !== undefined && isUsual) this.close();
+    else this.fail(kind, reason === '' ? `closed with ${code}` : reason, { status: code });
   }
 
   #failed(error: unknown): void {
@@ -343,6 +342,7 @@ export class VendorSocket {
   #message(data: Buffer, isBinary: boolean): void {
     if (this.#state === 'closed') return;
     this.expectNothing();
+    if (this.#end !== undefined) this.#end.hasAnswer = true;
     if (!this.#received.take(data.length)) {
       this.fail('protocol', 'more messages than a service has');
       return;
@@ -356,6 +356,7 @@ export class VendorSocket {
       const text = data.toString();
       if (this.#state === 'connecting' && isReadyMessage?.(text) === true) this.#ready();
       listener.onText(text);
+      if (this.#end?.isLast(text) === true) this.close();
     } catch (error) {
       // An error thrown in an event of a socket ends the process with all of its calls. Where the listener had ended the
       // socket before it threw, `fail` reports nothing.
@@ -380,8 +381,8 @@ export class VendorSocket {
     this.#keepalive.set(keepalive.afterMs);
   }
 
-  #stop(): void {
-    this.#state = 'closed';
+  #stop(state: 'finishing' | 'closed'): void {
+    this.#state = state;
     this.#locating.abort();
     this.#waiting.length = 0;
     this.#deadline?.cancel();

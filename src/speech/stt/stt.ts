@@ -67,8 +67,8 @@ export interface Recognizer {
    *  the recogniser that it began with. Of recognisers that were opened with several lists. */
   switchTo?(list: number): void;
   /** The call is over: as `close`, and the service's last words (in `onFinal`) and what it bills come before this resolves,
-   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session; their listener has no fault
-   *  any more. */
+   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session; a fault (in `onError`) comes
+   *  before it resolves as well, and other words may follow. */
   finish?(): Promise<void>;
   close(): void;
 }

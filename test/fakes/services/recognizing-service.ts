@@ -27,6 +27,7 @@ export interface SessionFaults {
    *  stopped. */
   deafAtMs?: number;
   failOnFinalize?: boolean;
+  failOnFinish?: boolean;
   /** The connection is not there from here on, and nobody says so: 0 is never. */
   unreadyAtMs?: number;
   neverFinal?: boolean;
@@ -215,6 +216,7 @@ class Session implements Recognizer {
     if (lastMs === undefined) return Promise.resolve();
     return new Promise((resolve) => {
       clock.after(lastMs, () => {
+        if (this.#faults.failOnFinish === true) this.#fail();
         this.#report(() => this.#listener.onFinal(this.#said(words)));
         resolve();
       });

@@ -136,3 +136,29 @@ describe('the words that are open at the end of a call', () => {
     expect(words.last(session).text).toBe('');
   });
 });
+
+describe('a service at fault at the end of a call', () => {
+  const faults = () => ({ failOnFinish: true, kind: 'overload' as const });
+
+  it('counts as at fault, and leaves the words that were known', async () => {
+    const at = call({ faults, lastMs: 100 }, {});
+    const calls = [at, at.again(), at.again()].map((each) => ({ ...at, ...each }));
+    for (const each of calls) each.says(many(4));
+    for (const each of calls) {
+      expect(await finished(each)).toBeLessThan(200);
+      expect([each.rig.partials.at(-1), each.rig.errors]).toEqual([many(4), []]);
+    }
+    expect([at.a.circuit.state, at.b.service.sessions.length]).toEqual(['open', 0]);
+  });
+
+  it('counts in a replay too', async () => {
+    const at = call(
+      { faults: () => ({ failAtMs: 5_000, kind: 'auth' }) },
+      { faults: () => ({ failAtMs: 400, kind: 'quota' }) },
+      {},
+    );
+    at.says(many(20));
+    await finished(at);
+    expect([at.b.circuit.state, at.permanent]).toEqual(['open', ['a auth', 'b quota']]);
+  });
+});

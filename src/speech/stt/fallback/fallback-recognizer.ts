@@ -342,17 +342,22 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #ended(error: GatewayError, service: string): void {
-    if (this.#isFinishing) {
-      this.#endSession();
-      return;
-    }
     if (codeOf(error) !== 'STT_UNAVAILABLE') {
-      this.#failed(faultOf(error, service));
+      const fault = faultOf(error, service);
+      if (this.#isFinishing) this.#failedAtEnd(fault);
+      else this.#failed(fault);
       return;
     }
     // The embedded recogniser has no room. That says nothing about the next call.
     this.#endSession();
     this.#use(this.#line.next(), error);
+  }
+
+  /** Nothing takes its place. What else a session has that was asked for its last words still counts. */
+  #failedAtEnd(fault: ServiceFault): void {
+    this.#line.current?.circuit.failed(fault);
+    if (fault.isPermanent) this.#options.onPermanentFault?.(fault);
+    if (this.#session?.isEnding === false) this.#endSession();
   }
 
   #failed(fault: ServiceFault): void {

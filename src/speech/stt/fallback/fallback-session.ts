@@ -115,6 +115,11 @@ export class RecognizerSession {
     return this.#asked.length > 0;
   }
 
+  /** It gets no more audio; its last words may come. */
+  get isEnding(): boolean {
+    return this.#isClosed;
+  }
+
   /** Audio that it has not got. */
   get lagSamples(): number {
     return this.#step === undefined ? 0 : this.#options.ring.written - this.#sent;

@@ -229,17 +229,18 @@ export class BatchRecognizer implements Recognizer {
   #fail(error: unknown, attempt?: Attempt): void {
     if (this.#isClosed) return;
     if (attempt !== undefined) this.#bill(attempt);
+    const fault =
+      error instanceof GatewayError
+        ? error
+        : new GatewayError('STT_FAILED', { reason: this.#transcriber.profile.service }, error);
     if (attempt !== undefined && this.#isOver) {
+      this.#listener.onError(fault);
       // The words of other turns may still come.
       attempt.words = NO_WORDS;
       this.#answer();
       return;
     }
     this.close();
-    const fault =
-      error instanceof GatewayError
-        ? error
-        : new GatewayError('STT_FAILED', { reason: this.#transcriber.profile.service }, error);
     this.#observe(fault.code, attempt?.askedMs);
     this.#listener.onError(fault);
   }

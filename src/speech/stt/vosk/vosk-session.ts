@@ -124,8 +124,7 @@ export class VoskSession {
     this.#resets.push(this.#sent);
   }
 
-  /** The answers that are due and the words of the open utterance come before this resolves, within 2 s. Never rejects.
-   *  Faults are not reported any more. */
+  /** The answers that are due and the words of the open utterance come before this resolves, within 2 s. Never rejects. */
   finish(): Promise<void> {
     this.#sent += 1;
     return this.#socket.finish(VOSK.eof, () => this.#replied >= this.#sent);

@@ -187,7 +187,12 @@ class VoskRecognizer implements Recognizer {
   }
 
   #fail(fault: ServiceFault): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
+    if (this.#isOver) {
+      // The words of other sessions may still come.
+      this.#listener.onError(fault);
+      return;
+    }
     const [oldest] = this.#due;
     this.#end();
     this.#reportUsage();

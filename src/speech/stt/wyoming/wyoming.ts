@@ -166,9 +166,8 @@ class WyomingRecognizer implements Recognizer {
   #fail(fault: ServiceFault): void {
     if (this.#isClosed) return;
     this.#observe(fault.code, this.#utterances[0]?.waitedMs ?? 0);
-    const isFinishing = this.#isOver;
     this.close();
-    if (!isFinishing) this.#listener.onError(fault);
+    this.#listener.onError(fault);
   }
 
   #observe(result: string, ms: number): void {

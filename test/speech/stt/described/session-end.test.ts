@@ -55,6 +55,7 @@ for (const provider of Object.keys(sttPresetServices) as SttPreset[]) {
   sessionEndContract({
     name: `the preset ${provider}`,
     counts: counting.has(provider),
+    isAsked: provider !== 'vapi_transcriber',
     start: (clock, faults) => start(provider, clock, faults),
   });
 }

@@ -245,7 +245,7 @@ describe('the recogniser behind OpenAI’s interface', () => {
     speak(held, 300);
     await held.recognizer.finish?.();
     expect(held.finals.map(({ text }) => text)).toEqual(['yes please']);
-    expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 0, 0]);
+    expect([held.server.asked.length, held.faults.length, held.clock.timers]).toEqual([2, 1, 0]);
   });
 
   it('ends a call without words where the last upload has none', async () => {
