@@ -40,6 +40,7 @@ import { DialRecord } from '../call/outbound/dial-record.ts';
 import { IdempotentStarts } from '../call/outbound/idempotent-starts.ts';
 import { OutboundRoutes } from '../call/outbound/outbound-route.ts';
 import { RunDialler } from '../call/outbound/run-dialler.ts';
+import { StrandedStarts } from '../call/outbound/stranded-starts.ts';
 import { PbxConnections } from '../call/pbx/pbx-connections.ts';
 import type { CallServices, LanguageModelSource } from '../call/setup/call-services.ts';
 import { PreCallFetches } from '../call/setup/pre-call-fetch.ts';
@@ -138,7 +139,12 @@ export function createCallControl(parts: CallParts): CallControl {
       webhooks: new InboundWebhooks({ store, providers, runs, connect, random, log }),
       leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
     },
-    services: { campaignCalls, textChats, pbxLines },
+    services: {
+      campaignCalls,
+      textChats,
+      pbxLines,
+      strandedStarts: new StrandedStarts({ ...parts, connect }),
+    },
     remaining: new RemainingCalls({ connect, events, log }),
   });
 }

@@ -39,6 +39,7 @@ export async function startCallWorker(
   store.onReentered = () => void control.endTakenCalls(store);
   relayToApi(link, callDeps.events.live, clock);
   if (link.number === PBX_WORKER) await control.pbxLines.start();
+  control.strandedStarts.start();
   const serving = serveWorkerCalls(link, workerOf(open, control, log), clock);
   return {
     drain: () => control.drain(config.drainMs),

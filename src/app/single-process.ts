@@ -75,6 +75,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   });
   await api.listen({ host: config.host, port: config.port });
   await control.pbxLines.start();
+  control.strandedStarts.start();
   jobs.answerLeftCalls((runId) => control.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);

@@ -36,9 +36,9 @@ export function statementsSent(): SentStatements {
   };
 }
 
-/** A statement that `pattern` matches is carried out, and the connection lost before its answer: the first one, or the one
+/** Statements that `pattern` matches are carried out, and the connection lost before their answer: the first ones, or those
  *  behind as many as `after`. */
-export function loseAnswer(pattern: RegExp, after = 0): { stop(): void } {
+export function loseAnswer(pattern: RegExp, after = 0, count = 1): { stop(): void } {
   const query = Client.prototype.query;
   let seen = 0;
   const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
@@ -49,7 +49,7 @@ export function loseAnswer(pattern: RegExp, after = 0): { stop(): void } {
     const [text] = from as unknown[];
     if (typeof text !== 'string' || !pattern.test(text)) return answer;
     seen += 1;
-    if (seen !== after + 1) return answer;
+    if (seen <= after || seen > after + count) return answer;
     return Promise.resolve(answer).then(() => {
       throw new Error('Connection terminated unexpectedly');
     });
@@ -73,4 +73,27 @@ export function before(pattern: RegExp, meanwhile: () => Promise<unknown>): { st
     return meanwhile().then(() => Reflect.apply(query, this, from));
   });
   return { stop: () => spy.mockRestore() };
+}
+
+/** The first statement that `pattern` matches is carried out, and its answer comes with `give`. */
+export function lateAnswer(pattern: RegExp): { give(): void } {
+  const query = Client.prototype.query;
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (
+    this: Client,
+    ...from
+  ) {
+    const answer: unknown = Reflect.apply(query, this, from);
+    const [text] = from as unknown[];
+    if (typeof text !== 'string' || !pattern.test(text)) return answer;
+    spy.mockRestore();
+    return Promise.resolve(answer).then(async (result) => {
+      await given;
+      return result;
+    });
+  });
+  return { give };
 }

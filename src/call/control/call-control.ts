@@ -15,6 +15,7 @@ import type { InboundWebhooks } from '../inbound/inbound-webhook.ts';
 import type { LeftAnswers } from '../inbound/left-answers.ts';
 import type { CampaignCalls } from '../outbound/campaign-calls.ts';
 import type { IdempotentStarts } from '../outbound/idempotent-starts.ts';
+import type { StrandedStarts } from '../outbound/stranded-starts.ts';
 import type { PbxConnections } from '../pbx/pbx-connections.ts';
 import type { CallIntake } from './call-intake.ts';
 import type { HangUpRequests } from './hang-up.ts';
@@ -31,7 +32,12 @@ export interface CallControlDeps {
   clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitRequests };
   inbound: { webhooks: InboundWebhooks; leftAnswers: LeftAnswers };
   /** Background jobs and other parts. */
-  services: { campaignCalls: CampaignCalls; textChats: TextChats; pbxLines: PbxConnections };
+  services: {
+    campaignCalls: CampaignCalls;
+    textChats: TextChats;
+    pbxLines: PbxConnections;
+    strandedStarts: StrandedStarts;
+  };
   remaining: RemainingCalls;
 }
 
@@ -39,14 +45,16 @@ export class CallControl implements CallService {
   readonly campaignCalls: CampaignCalls;
   readonly textChats: TextChats;
   readonly pbxLines: PbxConnections;
+  readonly strandedStarts: StrandedStarts;
   readonly #deps: CallControlDeps;
 
   constructor(deps: CallControlDeps) {
     this.#deps = deps;
-    const { campaignCalls, textChats, pbxLines } = deps.services;
+    const { campaignCalls, textChats, pbxLines, strandedStarts } = deps.services;
     this.campaignCalls = campaignCalls;
     this.textChats = textChats;
     this.pbxLines = pbxLines;
+    this.strandedStarts = strandedStarts;
   }
 
   get activeCalls(): number {
@@ -138,6 +146,7 @@ export class CallControl implements CallService {
     await remaining.endAll();
     await this.pbxLines.stop();
     await this.textChats.stop();
+    this.strandedStarts.stop();
     intake.stop();
     await remaining.flush();
   }

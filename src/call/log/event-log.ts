@@ -65,6 +65,11 @@ export class EventLog {
     return opening;
   }
 
+  /** Whether this process has the run's log. */
+  isOpen(runId: string): boolean {
+    return this.#runs.has(runId);
+  }
+
   /** The run is completed; its events need not be kept in memory. */
   release(runId: string): void {
     this.#runs.delete(runId);

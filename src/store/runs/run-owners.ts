@@ -1,8 +1,13 @@
 // The owner of a run: the node that dialled its call, or has its media, or is about to. How it changes: run-dials.ts,
 // and the states of runs.ts.
 
+import { sql } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
+import { isOpen } from './runs.ts';
+
+/** More than begin while the answers of the database are lost. */
+const UNPLACED_MAX = 1_000;
 
 export interface RunOwner {
   /** Its name in `nodes`. It may be dead. */
@@ -23,4 +28,22 @@ export async function runOwner(
     .where('id', '=', id)
     .executeTakeFirst();
   return row && { node: row.owner_node, isOwn: row.owner_node === node };
+}
+
+/** Calls that clients have started at this process and of which no provider has said anything: that they are being dialled,
+ *  it alone knows. Oldest first. */
+export async function unplacedRuns({ db, node, epoch }: StoreContext): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where(isOpen())
+    .where('state', '=', 'initialized')
+    .where('call_type', '=', 'outbound')
+    .where('campaign_id', 'is', null)
+    .where('provider_call_id', 'is', null)
+    .where(sql<boolean>`(owner_node, owner_epoch) = (${node}::text, ${epoch}::bigint)`)
+    .orderBy('id')
+    .limit(UNPLACED_MAX)
+    .execute();
+  return rows.map(({ id }) => id);
 }

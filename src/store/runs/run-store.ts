@@ -9,7 +9,7 @@ import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
 import { takenRuns } from './run-fencing.ts';
 import { insertNewRun } from './run-insertion.ts';
 import { listRuns } from './run-list.ts';
-import { runOwner } from './run-owners.ts';
+import { runOwner, unplacedRuns } from './run-owners.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
@@ -41,6 +41,7 @@ export function runStore(context: StoreContext) {
     findByToken,
     activeCalls: listActiveCalls,
     owner: runOwner,
+    unplaced: unplacedRuns,
     adopt: (_context, id: string) => dials.adopt(id),
     dialled: (_context, call: DialledCall) => dials.dialled(call),
     taken: takenRuns,

@@ -35,4 +35,27 @@ describe.each(engines())('active calls on %s', (engine) => {
       expect(none).toEqual({ calls: [], total: 0 });
     }
   });
+
+  it('without a word of a provider are those that clients have started at this process', async () => {
+    const { make, workflowId, configurationId } = await runMaker(at);
+    const { runs } = at.store;
+    const [campaign] = await at.sql(
+      `insert into campaigns (organization_id, workflow_id, configuration_id, name, state, source_id,
+         source_sync, retry, rate_per_second, created_at)
+       values ($1, $2, $3, 'c', 'running', 'x.csv', 'completed', '{}', 1, now()) returning id::text`,
+      [at.owner.organizationId, workflowId, configurationId],
+    );
+    const [first, second] = [await make(), await make()];
+    await make({ state: 'running' });
+    await make({ state: 'completed' });
+    await make({}, { providerCallId: 'CA1' });
+    await make({}, { callType: 'inbound' });
+    await make({}, { campaignId: String(campaign?.['id']) });
+    const others = [await make(), await make()];
+    await at.sql("update runs set owner_node = 'other' where id = $1", [others[0]?.id]);
+    await at.sql('update runs set owner_epoch = owner_epoch - 1 where id = $1', [others[1]?.id]);
+    const idle = await make();
+    await at.sql('update runs set is_idle = true where id = $1', [idle.id]);
+    expect(await runs.unplaced()).toEqual([first.id, second.id]);
+  });
 });

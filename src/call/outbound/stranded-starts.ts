@@ -1,0 +1,84 @@
+// Starts that this process has begun without its knowledge: the database has made the run, and its answer was lost with the
+// connection. The client has got an error and nothing was dialled, so nobody watches the run: it is closed here, or it would
+// take one of the organization's calls until the next start of the process. A campaign gives such attempts back.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import { providerName } from '../../model/provider.ts';
+import type { Clock } from '../../std/clock.ts';
+import { JobLoop } from '../../std/job-loop.ts';
+import type { Store } from '../../store/store.ts';
+import type { RunClosing } from '../closing/run-closing.ts';
+import type { ConnectServices } from '../connect/connect-services.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { stamp } from '../log/transcript.ts';
+
+/** From one look to the next. Longer than an answer of the database is awaited: a start that is answered after one look is
+ *  known at the next. */
+const LOOK_MS = 15_000;
+
+export interface StrandedStartsDeps {
+  store: Pick<Store, 'runs'>;
+  events: EventLog;
+  closing: RunClosing;
+  connect: Pick<ConnectServices, 'registry'>;
+  clock: Clock;
+  log: Log;
+}
+
+export class StrandedStarts {
+  readonly #deps: StrandedStartsDeps;
+  readonly #loop: JobLoop;
+  /** Unknown at the last look. */
+  #suspects: ReadonlySet<string> = new Set();
+
+  constructor(deps: StrandedStartsDeps) {
+    this.#deps = deps;
+    this.#loop = new JobLoop({
+      clock: deps.clock,
+      everyMs: LOOK_MS,
+      run: () => this.#look(),
+      onError: (error) => deps.log.error({ err: error }, 'stranded starts not looked up'),
+    });
+  }
+
+  start(): void {
+    this.#loop.startAfter(LOOK_MS);
+  }
+
+  stop(): void {
+    this.#loop.cancel();
+  }
+
+  async #look(): Promise<void> {
+    const unplaced = await this.#deps.store.runs.unplaced();
+    const unknown = unplaced.filter((id) => !this.#isKnown(id));
+    const stranded = unknown.filter((id) => this.#suspects.has(id));
+    this.#suspects = new Set(unknown);
+    for (const id of stranded) await this.#close(id);
+  }
+
+  /** This process dials, watches or closes it. */
+  #isKnown(runId: string): boolean {
+    const { connect, events } = this.#deps;
+    return connect.registry.has(runId) || events.isOpen(runId);
+  }
+
+  /** As a start whose call could not be placed: a repeated request with its key gets that answer. */
+  async #close(runId: string): Promise<void> {
+    const { store, closing, clock, log } = this.#deps;
+    const run = await store.runs.find(runId);
+    if (run?.state !== 'initialized' || this.#isKnown(runId)) return;
+    const { code, message } = new GatewayError('STORE_UNAVAILABLE');
+    log.warn({ runId }, 'start without an answer of the database closed');
+    await store.runs.appendCallback(runId, 'start-failed', {
+      status: 'failed',
+      timestamp: stamp(clock.now()),
+      data: { error: message },
+    });
+    const provider = providerName.safeParse(run.mode).data;
+    const fault = { code, message };
+    const ending = { reason: 'error', by: 'gateway', fault } as const;
+    await closing.endSurely(run, provider === undefined ? ending : { ...ending, provider });
+  }
+}

@@ -1,0 +1,118 @@
+// Starts whose runs the database has made while its answer was lost. The client got an error, and the run stayed open, and
+// counted among the organization's calls, until the process was started again.
+
+import { describe, expect, it, vi } from 'vitest';
+import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { lateAnswer, loseAnswer } from '../../store/sent-statements.ts';
+import { type CallHarness, withCallHarness } from '../call-harness.ts';
+
+const held = withCallHarness();
+const LOOK_MS = 15_000;
+const KEYED = { idempotencyKey: 'order-7' };
+
+async function watched(): Promise<CallHarness> {
+  const harness = await held.harness.prepare();
+  harness.callControl.strandedStarts.start();
+  return harness;
+}
+
+const codeOfStart = (start: Promise<unknown>) => start.then(() => 'started', codeOf);
+
+/** A look, and what it begins. */
+async function look({ clock, deps, at }: CallHarness): Promise<void> {
+  const unplaced = vi.spyOn(deps.store.runs, 'unplaced');
+  clock.advance(LOOK_MS);
+  await vi.waitFor(() => expect(unplaced).toHaveBeenCalledTimes(1), { timeout: 10_000 });
+  await unplaced.mock.results[0]?.value;
+  unplaced.mockRestore();
+  await at.store.runs.countOpen();
+}
+
+describe('a start whose answer of the database is lost', () => {
+  it.each([
+    { as: 'without a key', isIdle: false },
+    { as: 'for a run that existed', isIdle: true },
+  ])('$as is closed within half a minute, and gives its place back', async ({ isIdle }) => {
+    const harness = await watched();
+    const { store, sql } = harness.at;
+    await sql('update organizations set concurrent_call_limit = 1');
+    const lost = loseAnswer(isIdle ? /^commit/ : /insert into runs/);
+    const started = isIdle ? harness.startTest({ runId: await idleRun(harness) }) : harness.start();
+    expect(await codeOfStart(started)).toBe('STORE_UNAVAILABLE');
+    lost.stop();
+    expect(await codeOfStart(harness.start())).toBe('CALL_LIMIT_REACHED');
+    await look(harness);
+    expect(await store.runs.countOpen()).toBe(1);
+    await look(harness);
+    const [run] = await harness.runs();
+    const done = await harness.ended({ id: run?.id ?? '' });
+    expect(done).toMatchObject({ state: 'completed', disposition: 'error' });
+    expect(await harness.bodies(done, 'fault')).toMatchObject([{ code: 'STORE_UNAVAILABLE' }]);
+    expect(harness.dials).toEqual([]);
+    expect(await codeOfStart(harness.start())).toBe('started');
+  });
+
+  it('with a key answers a repeated request with its failure', async () => {
+    const harness = await watched();
+    // Also the second time, after which it is not sent again.
+    const lost = loseAnswer(/insert into start_keys/, 0, 2);
+    expect(await codeOfStart(harness.start(KEYED))).toBe('STORE_UNAVAILABLE');
+    lost.stop();
+    await look(harness);
+    await look(harness);
+    await harness.until(async () => (await harness.at.store.runs.countOpen()) === 0);
+    expect(await codeOfStart(harness.start(KEYED))).toBe('CALL_NOT_PLACED');
+    expect(harness.dials).toEqual([]);
+  });
+});
+
+describe('a start that goes on', () => {
+  it('is left alone while its answer is on its way at a look', async () => {
+    const harness = await watched();
+    const late = lateAnswer(/insert into runs/);
+    const started = harness.start();
+    await harness.until(async () => (await harness.at.store.runs.countOpen()) === 1);
+    await look(harness);
+    late.give();
+    const { runId } = await started;
+    await look(harness);
+    await look(harness);
+    expect((await harness.run(runId)).state).toBe('initialized');
+    expect(harness.dials).toHaveLength(1);
+  });
+
+  it('is left alone while its provider does not answer', async () => {
+    const harness = await watched();
+    harness.rest.answer = 'hang';
+    const started = codeOfStart(harness.start());
+    await harness.until(() => harness.dials.length === 1);
+    const [run] = await harness.runs();
+    // Less than the deadline of a dial, by looks of another process of the name.
+    harness.clock.advance(14_000);
+    expect(await harness.at.store.runs.unplaced()).toEqual([run?.id]);
+    await look(harness);
+    expect(await started).toBe('CALL_NOT_PLACED');
+    expect(await harness.bodies({ id: run?.id ?? '' }, 'fault')).toMatchObject([
+      { code: expect.stringMatching(/^PROVIDER_/) },
+    ]);
+  });
+});
+
+/** Created without a call. */
+async function idleRun(harness: CallHarness): Promise<string> {
+  const { store, owner } = harness.at;
+  const { id } = await store.starts.createIdle({
+    organizationId: owner.organizationId,
+    workflowId: harness.workflow.id,
+    definitionId: harness.version.id,
+    name: 'WR-1',
+    mode: 'twilio',
+    callType: 'outbound',
+    configurationId: null,
+    providerCallId: null,
+    initialContext: {},
+    gatheredContext: {},
+    logs: {},
+  });
+  return id;
+}
