@@ -1,15 +1,15 @@
 // The queue from which campaigns dial, on PostgreSQL: claims under limits, and returned claims. The step that creates
 // a run: attempt-begin.ts; the end of attempts: attempt-settlement.ts; their life: dial-attempts.ts.
 
-import { sql } from 'kysely';
-import { DIAL_FAULTS_MAX } from '../../model/campaign.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { DIAL_FAULTS_MAX, PROBE_MS } from '../../model/campaign.ts';
 import { isRowId } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { isOpen } from '../runs/runs.ts';
 import { retriesBy, returnContact } from './attempt-doubts.ts';
 import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
-import { faultsOf, keepProbe, noteWait, waitForProbe } from './provider-faults.ts';
+import { faultsOf, noteWait, waitForProbe } from './provider-faults.ts';
 
 /** Claims that one round gives back; the next round takes the rest. */
 const GIVE_BACK_MAX = 500;
@@ -29,23 +29,14 @@ export async function claimContacts(
 ): Promise<ClaimedAttempt[]> {
   if (!isRowId(campaignId) || limits.count < 1) return [];
   return context.db.transaction().execute(async (tx) => {
-    const campaign = await tx
-      .selectFrom('campaigns')
-      .select(['organization_id', 'dial_next_at', 'waits_for_configuration_id'])
-      .select(faultsOf(limits.configuration.id).as('faults'))
-      .where('id', '=', campaignId)
-      .where('state', '=', 'running')
-      .forNoKeyUpdate()
-      .skipLocked()
-      .executeTakeFirst();
-    if (campaign === undefined) return [];
-    const { faults } = campaign;
+    const locked = await lockCampaign(tx, campaignId, limits.configuration);
+    if (locked === undefined) return [];
+    const { campaign, faults, starts } = locked;
     const isWaiting = faults >= DIAL_FAULTS_MAX;
     const configurationId = isWaiting ? limits.configuration.id : null;
     if (configurationId !== campaign.waits_for_configuration_id) {
       await noteWait(tx, context, { campaignId, configurationId });
     }
-    const starts = [campaign.dial_next_at, ...(await lockConfiguration(tx, limits, isWaiting))];
     // Read after the locks, which it may have waited for: it gives the time.
     const { open, now } = await openAttempts(tx, context, campaignId);
     const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
@@ -56,10 +47,56 @@ export async function claimContacts(
     const contacts = await dueContacts(tx, campaignId, { now, count: turns.length });
     const last = turns[contacts.length - 1];
     if (last === undefined) return [];
-    await keepPace(tx, campaignId, limits, last);
-    if (isWaiting) await keepProbe(tx, limits.configuration.id, last);
-    return writeClaims(tx, context, contacts, { turns, now, leaseMs: limits.leaseMs, faults });
+    return writeClaims(tx, context, { contacts, turns, last, now, limits, faults });
   });
+}
+
+interface LockedCampaign {
+  campaign: { organization_id: string; waits_for_configuration_id: string | null };
+  /** Dials in a row that the provider has failed. */
+  faults: number;
+  /** Before these times no call may be placed; null: no limit. */
+  starts: (Date | null)[];
+}
+
+/** The campaign, and behind it its configuration, if that has a pace or waits for its provider: in this order, in which
+ *  all that lock both do. Undefined if another process claims for the campaign, or it does not run. */
+async function lockCampaign(
+  tx: TransactionContext,
+  campaignId: string,
+  { id, callsPerSecond }: ClaimLimits['configuration'],
+): Promise<LockedCampaign | undefined> {
+  const isPaced = callsPerSecond !== null;
+  const { rows } = await sql<{
+    organization_id: string;
+    waits_for_configuration_id: string | null;
+    dial_next_at: Date | null;
+    faults_before: number;
+    faults: number | null;
+    account_next_at: Date | null;
+    probe_at: Date | null;
+  }>`
+    with campaign as materialized (
+      select organization_id, waits_for_configuration_id, dial_next_at,
+        ${faultsOf(id)} as faults_before
+      from campaigns where id = ${campaignId} and state = 'running'
+      for no key update skip locked
+    ), account as materialized (
+      select dial_faults as faults, dial_next_at as account_next_at, probe_at
+      from telephony_configurations
+      where id = ${id} and exists (select from campaign)
+        and (${isPaced} or dial_faults >= ${DIAL_FAULTS_MAX})
+      for no key update
+    )
+    select * from campaign left join account on true`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const isLocked = row.faults !== null;
+  const faults = row.faults ?? row.faults_before;
+  // The provider has answered meanwhile: the next round sees it.
+  if (!isLocked && faults >= DIAL_FAULTS_MAX) return undefined;
+  const starts = [row.dial_next_at, ...(isLocked ? [row.account_next_at, row.probe_at] : [])];
+  return { campaign: row, faults, starts };
 }
 
 async function openAttempts(
@@ -74,22 +111,6 @@ async function openAttempts(
     .where('state', '<>', 'ended')
     .executeTakeFirstOrThrow();
   return { open: Number(open), now };
-}
-
-/** Before this time no call may be placed over the configuration; null: no limit. */
-async function lockConfiguration(
-  tx: TransactionContext,
-  { configuration: { id, callsPerSecond } }: ClaimLimits,
-  isWaiting: boolean,
-): Promise<(Date | null)[]> {
-  if (callsPerSecond === null && !isWaiting) return [];
-  const row = await tx
-    .selectFrom('telephony_configurations')
-    .select(['dial_next_at', 'probe_at'])
-    .where('id', '=', id)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row === undefined ? [] : [row.dial_next_at, row.probe_at];
 }
 
 /** `inTime`; if that is none, and no campaign over the configuration had a turn although the pace alone gives one, one
@@ -150,72 +171,69 @@ interface DueContact {
   retry_reason: ClaimedAttempt['retryReason'];
 }
 
-/** Retries before first attempts. */
+/** Retries before first attempts. In one statement: a few fresh contacts that retries leave no place for are locked as well,
+ *  until the claims are written. */
 async function dueContacts(
   tx: TransactionContext,
   campaignId: string,
   { now, count }: { now: Date; count: number },
 ): Promise<DueContact[]> {
-  const found: DueContact[] = [];
-  for (const state of ['waiting', 'fresh'] as const) {
-    if (found.length >= count) break;
-    const rows = await tx
-      .selectFrom('campaign_contacts')
-      .select(['id', 'campaign_id', 'row_number', 'phone_number', 'variables'])
-      .select(['attempts', 'retry_reason'])
-      .where('campaign_id', '=', campaignId)
-      .where('state', '=', state)
-      .where('due_at', '<=', now)
-      .orderBy('due_at')
-      .orderBy('id')
-      .limit(count - found.length)
-      .forUpdate()
-      .skipLocked()
-      .execute();
-    found.push(...rows);
-  }
-  return found;
+  if (count < 1) return [];
+  const due = (state: 'waiting' | 'fresh', condition: RawBuilder<unknown>) => sql`
+    select id, campaign_id, row_number, phone_number, variables, attempts, retry_reason, due_at
+    from campaign_contacts
+    where campaign_id = ${campaignId} and state = ${sql.lit(state)} and due_at <= ${now}
+      and ${condition}
+    order by due_at, id limit ${count} for update skip locked`;
+  const { rows } = await sql<DueContact>`
+    with waiting as materialized (${due('waiting', sql`true`)}),
+      fresh as materialized (${due('fresh', sql`(select count(*) from waiting) < ${count}`)})
+    select * from (
+      select *, 1 as turn from waiting union all select *, 2 from fresh
+    ) as due order by turn, due_at, id limit ${count}`.execute(tx);
+  return rows;
 }
 
-interface Written {
+interface Claims {
+  contacts: readonly DueContact[];
   turns: readonly Date[];
+  /** Of the last contact. */
+  last: Date;
   now: Date;
-  leaseMs: number;
+  limits: ClaimLimits;
   /** Dials in a row that the provider has failed. */
   faults: number;
 }
 
+/** The contacts are being called, each has its attempt, and the next turns come after theirs: one statement. */
 async function writeClaims(
   tx: TransactionContext,
   { node }: StoreContext,
-  contacts: readonly DueContact[],
-  { turns, now, leaseMs, faults }: Written,
+  { contacts, turns, last, now, limits, faults }: Claims,
 ): Promise<ClaimedAttempt[]> {
-  await tx
-    .updateTable('campaign_contacts')
-    .set({ state: 'calling', attempts: sql`attempts + 1`, ...retriesBy(1) })
-    .where(
-      'id',
-      'in',
-      contacts.map(({ id }) => id),
-    )
-    .execute();
-  const rows = await tx
-    .insertInto('campaign_attempts')
-    .values(
-      contacts.map((contact, index) => ({
-        campaign_id: contact.campaign_id,
-        contact_id: contact.id,
-        number: contact.attempts + 1,
-        retry_reason: contact.retry_reason,
-        state: 'claimed' as const,
-        node,
-        lease_until: new Date(now.getTime() + leaseMs),
-        dial_at: turns[index] ?? now,
-      })),
-    )
-    .returning(['id', 'contact_id', 'dial_at'])
-    .execute();
+  const [{ campaign_id: campaignId } = { campaign_id: '0' }] = contacts;
+  const ids = contacts.map(({ id }) => id);
+  const retries = Object.entries(retriesBy(1)).map(([of, count]) => sql`${sql.ref(of)} = ${count}`);
+  const { rows } = await sql<{ id: string; contact_id: string; dial_at: Date }>`
+    with calling as (
+      update campaign_contacts
+      set state = 'calling', attempts = attempts + 1, ${sql.join(retries)}
+      where id = any(${ids}::bigint[])
+    ), paced as (
+      update campaigns set dial_next_at = ${later(last, 1_000 / limits.ratePerSecond)}
+      where id = ${campaignId}
+    )${keptAccount(limits, last, faults)}
+    insert into campaign_attempts
+      (campaign_id, contact_id, number, retry_reason, state, node, lease_until, dial_at)
+    select ${campaignId}::bigint, contact_id, number, retry_reason, 'claimed', ${node}::text,
+      ${later(now, limits.leaseMs)}::timestamptz, dial_at
+    from unnest(
+      ${ids}::bigint[],
+      ${contacts.map(({ attempts }) => attempts + 1)}::integer[],
+      ${contacts.map(({ retry_reason: reason }) => reason)}::text[],
+      ${contacts.map((_each, nth) => turns[nth] ?? now)}::timestamptz[]
+    ) as claim (contact_id, number, retry_reason, dial_at)
+    returning id, contact_id, dial_at`.execute(tx);
   const byContact = new Map(rows.map((row) => [row.contact_id, row]));
   return contacts.flatMap((contact) => {
     const row = byContact.get(contact.id);
@@ -241,26 +259,25 @@ function claimOf(
   };
 }
 
-/** The turn after the last one given. */
-async function keepPace(
-  tx: TransactionContext,
-  campaignId: string,
-  limits: ClaimLimits,
+/** The turns of the configuration that come next, and of its next test dial. */
+function keptAccount(
+  { configuration: { id, callsPerSecond } }: ClaimLimits,
   last: Date,
-): Promise<void> {
-  const { id, callsPerSecond } = limits.configuration;
-  const dialNextAt = new Date(last.getTime() + 1_000 / limits.ratePerSecond);
-  await tx
-    .updateTable('campaigns')
-    .set({ dial_next_at: dialNextAt })
-    .where('id', '=', campaignId)
-    .execute();
-  if (callsPerSecond === null) return;
-  await tx
-    .updateTable('telephony_configurations')
-    .set({ dial_next_at: new Date(last.getTime() + 1_000 / callsPerSecond) })
-    .where('id', '=', id)
-    .execute();
+  faults: number,
+): RawBuilder<unknown> {
+  const changes: RawBuilder<unknown>[] = [];
+  if (callsPerSecond !== null) {
+    changes.push(sql`dial_next_at = ${later(last, 1_000 / callsPerSecond)}`);
+  }
+  if (faults >= DIAL_FAULTS_MAX) changes.push(sql`probe_at = ${later(last, PROBE_MS)}`);
+  if (changes.length === 0) return sql``;
+  return sql`, account as (
+      update telephony_configurations set ${sql.join(changes)} where id = ${id}
+    )`;
+}
+
+function later(moment: Date, ms: number): Date {
+  return new Date(moment.getTime() + ms);
 }
 
 /** Nothing was placed: the attempt and its run are removed, and the contact is due after `delayMs`. */
@@ -295,15 +312,16 @@ async function deleteUntouchedRun(tx: TransactionContext, runId: string): Promis
   return gone !== undefined;
 }
 
-/** Gives back claims that did not begin: those of `node` (at its start), and expired ones. Returns their number.
+/** Gives back claims that did not begin: those of `node` (at its start), and expired ones. Returns their number. Mostly there
+ *  are none, which one statement finds.
  *  One step: an attempt that begins meanwhile is no longer a claim and stays. */
 export async function releaseClaims(
   context: StoreContext,
   node: string | undefined,
 ): Promise<number> {
   const now = context.time();
-  return context.db.transaction().execute(async (tx) => {
-    const rows = await tx
+  const lapsed = (of: Pick<StoreContext['db'], 'selectFrom'>) =>
+    of
       .selectFrom('campaign_attempts')
       .select(['id', 'contact_id'])
       .where('state', '=', 'claimed')
@@ -311,7 +329,10 @@ export async function releaseClaims(
         node === undefined
           ? attempt('lease_until', '<', now)
           : attempt.or([attempt('lease_until', '<', now), attempt('node', '=', node)]),
-      )
+      );
+  if ((await lapsed(context.db).limit(1).executeTakeFirst()) === undefined) return 0;
+  return context.db.transaction().execute(async (tx) => {
+    const rows = await lapsed(tx)
       .orderBy('id')
       .limit(GIVE_BACK_MAX)
       .forUpdate()

@@ -110,12 +110,3 @@ export async function waitForProbe(
     .where('id', '=', campaignId)
     .execute();
 }
-
-/** The turn is used: the next test dial comes after it. */
-export async function keepProbe(tx: TransactionContext, configurationId: string, turn: Date) {
-  await tx
-    .updateTable('telephony_configurations')
-    .set({ probe_at: new Date(turn.getTime() + PROBE_MS) })
-    .where('id', '=', configurationId)
-    .execute();
-}
