@@ -4,7 +4,7 @@
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
 import { Endpointing, wordsOf } from './endpointing.ts';
-import { LateWords } from './late-words.ts';
+import { beginAlike, LateWords } from './late-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
@@ -156,10 +156,10 @@ export class TurnDetector {
     this.#pauses(this.#silenceNeededMs);
   }
 
-  /** Returns false for words that do not count: out of a turn, or those of the last final once more. */
+  /** Returns false for words that do not count: out of a turn, of a turn before, or those of the last final once more. */
   partial(words: RecognizedWords): boolean {
     if (this.#state === 'idle' || words.text.trim() === '') return false;
-    if (this.#repeatsFinal(words.text)) return false;
+    if (this.#repeatsFinal(words.text) || this.#late.areOfTurn(words.text)) return false;
     if (words.text !== this.#partial?.text) {
       this.#lastWordMs = this.#nowMs;
       this.delayed(this.#nowMs + GROWING_MS - this.#deadlineMs);
@@ -173,8 +173,7 @@ export class TurnDetector {
     const answered = this.#owed > 0;
     if (answered) this.#owed--;
     if (answered && this.#late.isDue) {
-      const late = this.#late.take(words, this.#nowMs);
-      if (late !== undefined) this.#listener.onLate(late);
+      this.#takeLate(words);
       return;
     }
     if (words.text.trim() !== '' && this.#parts.length < PARTS_MAX) {
@@ -311,6 +310,13 @@ export class TurnDetector {
     if (this.#nowMs - this.#lastFinal.atMs > REPEATED_MS) return false;
     const words = wordsOf(text).join(' ');
     return `${wordsOf(this.#lastFinal.text).join(' ')} `.startsWith(`${words} `);
+  }
+
+  #takeLate(words: RecognizedWords): void {
+    if (beginAlike(words.text, this.#partial?.text ?? '')) this.#partial = undefined;
+    this.#isJudged = false;
+    const late = this.#late.take(words, this.#nowMs);
+    if (late !== undefined) this.#listener.onLate(late);
   }
 
   /** The caller has finished; only the final words are missing. */

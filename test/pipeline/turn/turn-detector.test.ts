@@ -472,6 +472,60 @@ describe('final words that come after their turn', () => {
     expect(bench.late.map(({ text }) => text)).toEqual(['four']);
   });
 
+  it('are each compared with their own turn', () => {
+    const bench = cutOff('oh');
+    bench.speak(400, 'no');
+    bench.run(3_000);
+    bench.final('no');
+    bench.final('no');
+    expect([bench.turns.map(({ text }) => text), bench.late]).toEqual([['oh', 'no'], []]);
+  });
+
+  it('leave the same words of the next turn to its own final ones', () => {
+    const bench = cutOff('no');
+    bench.speak(400, 'no');
+    bench.run(1_000);
+    bench.final('no');
+    bench.final('no');
+    expect([bench.turns.map(({ text }) => text), bench.late]).toEqual([['no', 'no'], []]);
+  });
+
+  it('are reported with the times of their own turn', () => {
+    const bench = cutOff('a table for');
+    const secondMs = bench.nowMs;
+    bench.speak(400, 'thank');
+    bench.run(3_000);
+    bench.final('a table for four');
+    expect(bench.late).toMatchObject([{ text: 'four', startMs: 0 }]);
+    bench.final('thank you');
+    expect(bench.late.slice(1)).toMatchObject([{ text: 'you', startMs: secondMs }]);
+  });
+
+  it('are none of the next turn while they are interim words', () => {
+    const bench = cutOff('a table for');
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    for (const text of ['a', 'a table', 'a table for four']) {
+      expect(bench.turn.partial({ text, confidence: null })).toBe(false);
+    }
+    bench.final('a table for four');
+    bench.partial('please');
+    expect(bench.turn.text).toBe('please');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(3_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['a table for', 'please']);
+    expect(bench.late.map(({ text }) => text)).toEqual(['four']);
+  });
+
+  it('are none of the next turn where that had them as other interim words', () => {
+    const bench = cutOff('a label for');
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    bench.partial('a table for');
+    bench.final('a table for four');
+    expect(bench.turn.text).toBe('');
+  });
+
   it('have no effect once the recogniser is lost', () => {
     const bench = cutOff('a table for');
     bench.turn.recognizerLost();
