@@ -82,6 +82,8 @@ export class TurnDetector {
   #deadlineMs = 0;
   /** By how much the wait for the final words may still be extended. */
   #delayLeftMs = 0;
+  /** Characters of the longest interim words since then. */
+  #grownTo = 0;
   #lastFinal = { text: '', atMs: Number.NEGATIVE_INFINITY };
   #parts: RecognizedWords[] = [];
   #partial: RecognizedWords | undefined;
@@ -160,8 +162,9 @@ export class TurnDetector {
   partial(words: RecognizedWords): boolean {
     if (this.#state === 'idle' || words.text.trim() === '') return false;
     if (this.#repeatsFinal(words.text) || this.#late.areOfTurn(words.text)) return false;
-    if (words.text !== this.#partial?.text) {
-      this.#lastWordMs = this.#nowMs;
+    if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
+    if (words.text.length > this.#grownTo) {
+      this.#grownTo = words.text.length;
       this.delayed(this.#nowMs + GROWING_MS - this.#deadlineMs);
     }
     this.#partial = words;
@@ -330,6 +333,7 @@ export class TurnDetector {
     const finalMs = this.#recognizer.finalMsP99 * FINAL_SHARE;
     this.#deadlineMs = this.#nowMs + Math.min(FINAL_MS_MAX, Math.max(FINAL_MS_MIN, finalMs));
     this.#delayLeftMs = DELAY_MS_MAX;
+    this.#grownTo = this.#partial?.text.length ?? 0;
     this.#state = 'waiting';
     this.#owed++;
     this.#listener.onFinalize();

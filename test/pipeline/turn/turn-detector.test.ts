@@ -398,6 +398,17 @@ describe('final words that come later', () => {
     expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
   });
 
+  it('are not awaited because interim words change to and fro', () => {
+    const bench = new Bench();
+    bench.speak(400, 'cancel it');
+    bench.closesAfter();
+    for (let times = 0; times < 8; times++) {
+      bench.partial(times % 2 === 0 ? 'cancel' : 'cancel it');
+      bench.run(100);
+    }
+    expect(bench.turns.map(({ text }) => text)).toEqual(['cancel']);
+  });
+
   it('are not awaited for more than 8 s, though interim words go on to grow', () => {
     const bench = new Bench();
     bench.speak(400, 'w0');
