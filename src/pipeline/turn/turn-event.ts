@@ -34,7 +34,7 @@ export type TurnEvent =
   /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }
-  /** Words of the turn before that came when it was being answered: nothing answers them. */
+  /** Words of a turn before that came when it was being answered, or later: nothing answers them. */
   | { type: 'late-turn'; turn: CallerTurn }
   /** The caller spoke to the silent agent, or has silenced it, and no word was recognised. */
   | { type: 'unrecognized' }

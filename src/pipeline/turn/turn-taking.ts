@@ -20,6 +20,8 @@ import type { CallerLanguages, TurnTakingOptions } from './turn-taking-options.t
 const YIELD_WORDLESS_MS = 1_500;
 /** A short answer this close to the agent's end is an answer, not a backchannel. */
 const NEAR_END_MS = 1_000;
+/** Turns whose last words may come late; a recogniser owes those of two. */
+const REPORTED_MAX = 8;
 /** Shorter voice without words is a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
 
@@ -44,8 +46,10 @@ export class TurnTaking {
   /** The caller's voice has stopped the agent, and no words of it were reported so far. */
   #stoppedByVoice = false;
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
-  /** Where the last turn that was reported begins. */
-  #reportedMs = Number.NaN;
+  /** Where the last turns that were reported begin. */
+  #reportedMs: number[] = [];
+  /** The agent has begun to speak since the last of them. */
+  #isAnswered = false;
 
   constructor(options: TurnTakingOptions) {
     this.#playout = options.playout;
@@ -201,8 +205,14 @@ export class TurnTaking {
     this.#reportDoubted();
   }
 
-  /** Whether the agent may start `utterance`: not while the caller speaks. */
+  /** Whether the agent may start `utterance`, and does: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
+    const isFree = this.#isFree(utterance, nowMs);
+    this.#isAnswered ||= isFree;
+    return isFree;
+  }
+
+  #isFree(utterance: Utterance, nowMs: number): boolean {
     if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
       this.#yieldSinceMs = Number.NaN;
       return true;
@@ -302,10 +312,13 @@ export class TurnTaking {
     this.#onEvent({ type: 'unrecognized' });
   }
 
-  /** Words of a turn that was reported without them: the caller's answer goes on, unless the agent speaks already. */
+  /** Words of a turn that was reported without them: the caller's turn goes on, unless the agent has words for it already,
+   *  which may ask what these were not said to. */
   #late(turn: SpokenTurn): void {
-    if (turn.startMs !== this.#reportedMs) return;
-    if (this.#playout.current(this.#nowMs) === undefined) this.#report(turn);
+    if (!this.#reportedMs.includes(turn.startMs)) return;
+    const isLast = this.#reportedMs.at(-1) === turn.startMs;
+    const hasWords = this.#playout.current(this.#nowMs)?.firstTextAt !== undefined;
+    if (isLast && !this.#isAnswered && !hasWords) this.#report(turn);
     else this.#onEvent({ type: 'late-turn', turn: this.#callerTurn(turn) });
   }
 
@@ -314,7 +327,8 @@ export class TurnTaking {
     this.#doubted.drop();
     this.#stoppedByVoice = false;
     this.#earlyEnd.withdraw();
-    this.#reportedMs = turn.startMs;
+    this.#reportedMs = [...this.#reportedMs, turn.startMs].slice(-REPORTED_MAX);
+    this.#isAnswered = false;
     this.#onEvent({ type: 'turn', turn: this.#callerTurn(turn, awaitedMs) });
   }
 

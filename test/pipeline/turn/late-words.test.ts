@@ -36,6 +36,34 @@ describe('words that come when their turn is over', () => {
     expect(rig.of('interruption')).toEqual([]);
   });
 
+  it('are a turn while the model has no words yet', async () => {
+    const rig = await cutOff(2_000);
+    rig.audio.speak({ utteranceId: 1, interruptible: true });
+    await rig.run(2_000);
+    expect([rig.turns, lateTurns(rig)]).toEqual([['cancel my order', 'today'], []]);
+  });
+
+  it('answer no question that was asked after their turn', async () => {
+    const rig = await cutOff(4_000);
+    rig.say('Which order?');
+    await rig.run(1_500);
+    expect(rig.reports).toHaveLength(1);
+    await rig.run(2_500);
+    expect([rig.turns, lateTurns(rig)]).toEqual([['cancel my order'], ['today']]);
+  });
+
+  it('are part of the transcript where another turn followed theirs', async () => {
+    const rig = await cutOff(4_000);
+    rig.stt.finalMs = 3_500;
+    await rig.says('by the way');
+    rig.stt.understand('by the way thanks', { silently: true });
+    await rig.run(1_600);
+    expect(rig.turns).toEqual(['cancel my order', 'by the way']);
+    rig.stt.understand('cancel my order today', { silently: true });
+    await rig.run(1_200);
+    expect([rig.turns.slice(2), lateTurns(rig)]).toEqual([[], ['today']]);
+  });
+
   it('have no effect where their turn was none', async () => {
     const rig = new CallRig();
     rig.stt.finalMs = 2_000;
