@@ -53,7 +53,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'last-turn':
       targets.interim.drop();
       turns.inc({ source: event.turn.source });
-      record.callerTurn(event.turn);
+      record.unansweredTurn(event.turn);
       break;
     case 'recognizer-lost':
       targets.dialogue.dispatch({ type: 'keys-only' });

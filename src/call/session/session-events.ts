@@ -91,6 +91,11 @@ export class SessionEvents extends DialogueRecord {
 
   callerTurn(turn: CallerTurn): void {
     this.#turn = turn;
+    this.unansweredTurn(turn);
+  }
+
+  /** Words that nothing answers. */
+  unansweredTurn(turn: CallerTurn): void {
     this.note({
       type: 'user.turn',
       text: turn.text,

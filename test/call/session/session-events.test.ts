@@ -1,4 +1,4 @@
-// What a session takes down of an interruption.
+// What a session takes down of an interruption, of usage and faults, and of words that came late.
 
 import { describe, expect, it } from 'vitest';
 import { SessionEvents } from '../../../src/call/session/session-events.ts';
@@ -88,4 +88,36 @@ it('a fault of a service has the words of the service, for the owner of the call
       },
     },
   ]);
+});
+
+// The next thing that the agent said, after half a minute of silence perhaps, counted as its answer.
+it('words that nothing answers have no latency of an answer', () => {
+  const events: CallEventBody[] = [];
+  const record = new SessionEvents(
+    {
+      events: [],
+      isWatched: () => false,
+      emitLive: () => undefined,
+      append: (body) => events.push(body),
+    },
+    () => 0,
+  );
+  const turn = {
+    text: 'cancel',
+    confidence: null,
+    source: 'speech',
+    startMs: 0,
+    endMs: 600,
+  } as const;
+  const times = { lastSpeechAt: 600, decidedAt: 1_200, finalAt: 2_000 };
+  const answer = { firstTextAt: 2_500, firstAudioAt: 2_600, firstFrameAt: 2_620 };
+  record.callerTurn({ ...turn, ...times });
+  record.unansweredTurn({ ...turn, ...times, text: 'today', finalAt: 2_400 });
+  record.answered({ ...answer, utteranceId: 1 });
+  record.unansweredTurn({ ...turn, ...times, text: 'please', finalAt: 3_000 });
+  record.answered({ ...answer, firstFrameAt: 30_000, utteranceId: 2 });
+  expect(events.map(({ type }) => type)).toEqual([
+    ...['user.turn', 'user.turn', 'turn.latency', 'user.turn'],
+  ]);
+  expect(events[2]).toMatchObject({ parts: { recognitionMs: 800, totalMs: 2_020 } });
 });
