@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { modelTokens } from '../../../src/metrics/metrics.ts';
 import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
-import { ScriptedModel } from '../scripted-model.ts';
+import { type Answer, ScriptedModel } from '../scripted-model.ts';
 
 const held = withCallHarness();
 
@@ -220,5 +220,46 @@ describe('the end of a call', () => {
     const done = await harness.ended(run);
     expect(done).toMatchObject({ disposition: 'user_hangup', transcriptKey: null });
     expect(harness.errors.map(({ step }) => step)).toContain('close the audio');
+  });
+});
+
+describe('words that come when their turn was reported', () => {
+  const late = async (first: Answer) => {
+    const { harness, llm } = await withModel();
+    llm.answers = [first, { say: ['It is cancelled.'] }];
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    harness.stt.finalMs = 2_000;
+    await harness.says(stream, 'cancel my order');
+    harness.stt.understand('cancel my order today', { silently: true });
+    await harness.pass(2_800);
+    await harness.heardOut(stream);
+    stream.hangUp();
+    const said = await harness.transcript(await harness.ended(run));
+    expect(harness.errors).toEqual([]);
+    return { said: said.slice(1), llm };
+  };
+
+  it('are asked with it in place of it, while the model has said nothing', async () => {
+    const { said, llm } = await late({ hangs: true });
+    expect(said).toEqual([
+      'user: cancel my order',
+      'user: today',
+      'assistant: Just a moment.',
+      'assistant: It is cancelled.',
+    ]);
+    expect([llm.spoken.length, llm.aborted]).toEqual([2, 1]);
+    const asked = JSON.stringify(llm.spoken[1]?.messages);
+    expect(asked.match(/cancel my order|today/g)).toEqual(['cancel my order', 'today']);
+  });
+
+  it('are in the transcript, and asked with no answer, once the agent has answered', async () => {
+    const { said, llm } = await late({ say: ['Which one?'] });
+    expect(said.toSorted()).toEqual([
+      'assistant: Which one?',
+      'user: cancel my order',
+      'user: today',
+    ]);
+    expect(llm.spoken.length).toBe(1);
   });
 });
