@@ -22,6 +22,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
 import type { SpeechServiceNames } from '../model/speech-services/services.ts';
+import { closeAnswered } from '../runtime/http-closing.ts';
 import {
   acceptMore,
   isListenHandle,
@@ -108,8 +109,7 @@ export async function startApiProcess(
     readiness.close();
     await stallGuard?.stop();
     await examinations.close();
-    for (const each of acceptors) each.close();
-    await api.close();
+    await closeAnswered(api.server, acceptors, { clock, close: () => api.close() });
     await textChats.stop();
     await jobs.close();
     await events.flush();

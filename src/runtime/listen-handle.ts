@@ -60,7 +60,7 @@ export function listenOn(server: Server, handle: ListenHandle): Promise<void> {
 
 /** Another handle of the socket on which `server` listens: its connections are the server's. libuv accepts one connection of
  *  a handle in each turn of the event loop, so that turns of a tenth of a second leave new ones waiting for seconds. Returns
- *  what to close before the server. */
+ *  what ends with the server (`closeAnswered`). */
 export async function acceptMore(server: Server, handle: ListenHandle): Promise<Server> {
   const more = createServer({ allowHalfOpen: true }, (socket) => {
     socket.setNoDelay(); // As node:http does for its own.
