@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../std/clock.ts';
 
 /** For requests that are being answered: less than a stop may take. A connection that says half a request must not hold it
  *  up. */
-const REQUESTS_MS_MAX = 5_000;
+const REQUESTS_MS_MAX = 8_000;
 /** Between two looks for connections whose last request is answered. */
 const IDLE_MS = 50;
 
