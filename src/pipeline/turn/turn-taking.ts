@@ -3,6 +3,7 @@
 
 import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
+import { trustIn } from '../../model/word-trust.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import type { VoiceActivity } from '../listen/voice-activity.ts';
 import type { Playout } from '../speak/playout.ts';
@@ -313,12 +314,13 @@ export class TurnTaking {
   }
 
   /** Words of a turn that was reported without them: the caller's turn goes on, unless the agent has words for it already,
-   *  which may ask what these were not said to. */
+   *  which may ask what these were not said to. Nobody asks about words that are doubtful, in place of the answer. */
   #late(turn: SpokenTurn): void {
     if (!this.#reportedMs.includes(turn.startMs)) return;
     const isLast = this.#reportedMs.at(-1) === turn.startMs;
     const hasWords = this.#playout.current(this.#nowMs)?.firstTextAt !== undefined;
-    if (isLast && !this.#isAnswered && !hasWords) this.#report(turn);
+    const isAnswered = this.#isAnswered || hasWords;
+    if (isLast && !isAnswered && trustIn(turn.confidence) === 'accept') this.#report(turn);
     else this.#onEvent({ type: 'late-turn', turn: this.#callerTurn(turn) });
   }
 

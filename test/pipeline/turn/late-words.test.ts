@@ -43,6 +43,13 @@ describe('words that come when their turn is over', () => {
     expect([rig.turns, lateTurns(rig)]).toEqual([['cancel my order', 'today'], []]);
   });
 
+  it('are part of the transcript where the recogniser doubts them', async () => {
+    const rig = await cutOff(2_000);
+    rig.stt.confidence = 0.4;
+    await rig.run(2_000);
+    expect([rig.turns, lateTurns(rig)]).toEqual([['cancel my order'], ['today']]);
+  });
+
   it('answer no question that was asked after their turn', async () => {
     const rig = await cutOff(4_000);
     rig.say('Which order?');
