@@ -12,9 +12,12 @@ interface Overdue {
   /** How many answers of the recogniser belong to it. */
   due: number;
   turn: SpokenTurn;
-  /** The words that stood for them in the turn. */
+  /** The words of the turn that no answer has had so far. */
   interim: string;
-  texts: string[];
+  /** What the answers have behind those. */
+  missing: string[];
+  /** An answer has other words: which belong together is not known. */
+  isOther: boolean;
 }
 
 /** Of the turns that were reported without all of their final words, in order. */
@@ -32,18 +35,17 @@ export class LateWords {
     if (due <= 0) return;
     const last = this.#turns.at(-1);
     if (last !== undefined && this.#turns.length >= TURNS_MAX) last.due += due;
-    else this.#turns.push({ due, turn, interim, texts: [] });
+    else this.#turns.push({ due, turn, interim, missing: [], isOther: false });
   }
 
   reset(): void {
     this.#turns = [];
   }
 
-  /** Whether these interim words are those of a turn whose final ones are still to come. */
-  areOfTurn(text: string): boolean {
-    const [first] = this.#turns;
-    if (first === undefined || first.interim === '' || first.texts.length > 0) return false;
-    return beginAlike(first.interim, text);
+  /** Whether these interim words are those of turns whose final ones are still to come. */
+  areOfTurns(text: string): boolean {
+    const interim = joined(this.#turns.map((each) => each.interim));
+    return interim !== '' && beginAlike(interim, text);
   }
 
   /** One of these answers. The words that its turn did not have, once all of the turn have come, if there are any. */
@@ -51,14 +53,24 @@ export class LateWords {
     const [first] = this.#turns;
     if (first === undefined) return undefined;
     first.due -= 1;
-    first.texts.push(text);
+    first.isOther ||= !beginAlike(first.interim, text);
+    first.missing.push(wordsBehind(first.interim, text));
+    first.interim = wordsBehind(text, first.interim);
     if (first.due > 0) return undefined;
     this.#turns.shift();
-    const { turn, interim, texts } = first;
-    const missing = missingWords(interim, texts.join(' '));
-    if (missing === '') return undefined;
+    const missing = joined(first.missing);
+    const { turn, isOther } = first;
+    if (missing === '' || isOther || this.#hasNext(missing)) return undefined;
     const known = language ?? turn.language;
     return { ...turn, text: missing, confidence, language: known, finalMs: nowMs };
+  }
+
+  /** Whether the next turn was reported with these words, as its first ones. */
+  #hasNext(words: string): boolean {
+    const [next] = this.#turns;
+    if (next === undefined || !goesOn(spokenOf(words), spokenOf(next.interim))) return false;
+    next.interim = wordsBehind(words, next.interim);
+    return true;
   }
 }
 
@@ -68,12 +80,15 @@ export function beginAlike(one: string, other: string): boolean {
   return words.length <= others.length ? goesOn(words, others) : goesOn(others, words);
 }
 
-/** The words of `final` behind those of `interim`, the last of which may be unfinished. Empty where they differ otherwise:
- *  which words belong together is not known then. */
-function missingWords(interim: string, final: string): string {
-  const known = spokenOf(interim);
-  const spoken = spokenOf(final);
-  return goesOn(known, spoken) ? spoken.slice(known.length).join(' ') : '';
+/** The words of `all` behind those of `known`, the last of which may be unfinished. Empty where they differ otherwise. */
+function wordsBehind(known: string, all: string): string {
+  const words = spokenOf(known);
+  const spoken = spokenOf(all);
+  return goesOn(words, spoken) ? spoken.slice(words.length).join(' ') : '';
+}
+
+function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join(' ');
 }
 
 function spokenOf(text: string): string[] {

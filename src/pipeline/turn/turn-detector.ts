@@ -161,7 +161,7 @@ export class TurnDetector {
   /** Returns false for words that do not count: out of a turn, of a turn before, or those of the last final once more. */
   partial(words: RecognizedWords): boolean {
     if (this.#state === 'idle' || words.text.trim() === '') return false;
-    if (this.#repeatsFinal(words.text) || this.#late.areOfTurn(words.text)) return false;
+    if (this.#repeatsFinal(words.text) || this.#late.areOfTurns(words.text)) return false;
     if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
     if (words.text.length > this.#grownTo) {
       this.#grownTo = words.text.length;

@@ -483,6 +483,52 @@ describe('final words that come after their turn', () => {
     expect(bench.late.map(({ text }) => text)).toEqual(['four']);
   });
 
+  it('are not reported where one of two answers differs', () => {
+    const bench = new Bench();
+    bench.speak(400, 'a table');
+    bench.closesAfter();
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    bench.partial('a table for');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(2_000);
+    bench.final('able');
+    bench.final('for four');
+    expect(bench.late).toEqual([]);
+  });
+
+  it('are not reported where the next turn has begun with them', () => {
+    const bench = new Bench();
+    bench.speak(400, 'a');
+    bench.closesAfter();
+    bench.turn.speechStarted(bench.nowMs);
+    bench.run(200);
+    bench.partial('a table');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(2_000);
+    bench.final('a table');
+    bench.speak(400, 'for four people');
+    bench.run(2_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['a table', 'for four people']);
+    bench.final('for four');
+    expect(bench.late).toEqual([]);
+    bench.final('people please');
+    expect(bench.late.map(({ text }) => text)).toEqual(['please']);
+  });
+
+  it('are none of the next turn where the one before it waits too', () => {
+    const bench = new Bench();
+    bench.turn.speechStarted(0);
+    bench.final('a table');
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(2_000);
+    bench.speak(400, 'for four');
+    bench.run(2_000);
+    expect(bench.turns.map(({ text }) => text)).toEqual(['a table', 'for four']);
+    bench.turn.speechStarted(bench.nowMs);
+    expect(bench.turn.partial({ text: 'for four people', confidence: null })).toBe(false);
+  });
+
   it('are each compared with their own turn', () => {
     const bench = cutOff('oh');
     bench.speak(400, 'no');
