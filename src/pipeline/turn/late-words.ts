@@ -42,10 +42,11 @@ export class LateWords {
     this.#turns = [];
   }
 
-  /** Whether these interim words are those of turns whose final ones are still to come. */
-  areOfTurns(text: string): boolean {
+  /** Interim words without those of turns whose final ones are still to come. */
+  withoutLate(words: RecognizedWords): RecognizedWords {
     const interim = joined(this.#turns.map((each) => each.interim));
-    return interim !== '' && beginAlike(interim, text);
+    if (interim === '' || !beginAlike(interim, words.text)) return words;
+    return { ...words, text: wordsBehind(interim, words.text), words: undefined };
   }
 
   /** One of these answers. The words that its turn did not have, once all of the turn have come, if there are any. */
@@ -74,10 +75,14 @@ export class LateWords {
   }
 }
 
-/** Whether one of the two is the begin of the other. */
-export function beginAlike(one: string, other: string): boolean {
-  const [words, others] = [spokenOf(one), spokenOf(other)];
-  return words.length <= others.length ? goesOn(words, others) : goesOn(others, words);
+/** Whether it is the begin of one of the others, or one of them is its begin. */
+export function beginAlike(text: string, ...others: (string | undefined)[]): boolean {
+  const words = spokenOf(text);
+  return others.some((each) => {
+    if (each === undefined) return false;
+    const other = spokenOf(each);
+    return words.length <= other.length ? goesOn(words, other) : goesOn(other, words);
+  });
 }
 
 /** The words of `all` behind those of `known`, the last of which may be unfinished. Empty where they differ otherwise. */

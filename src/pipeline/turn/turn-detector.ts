@@ -159,9 +159,10 @@ export class TurnDetector {
   }
 
   /** Returns false for words that do not count: out of a turn, of a turn before, or those of the last final once more. */
-  partial(words: RecognizedWords): boolean {
-    if (this.#state === 'idle' || words.text.trim() === '') return false;
-    if (this.#repeatsFinal(words.text) || this.#late.areOfTurns(words.text)) return false;
+  partial(all: RecognizedWords): boolean {
+    const words = this.#late.withoutLate(all);
+    if (this.#state === 'idle' || words.text.trim() === '' || this.#repeatsFinal(words.text))
+      return false;
     if (words.text !== this.#partial?.text) this.#lastWordMs = this.#nowMs;
     if (words.text.length > this.#grownTo) {
       this.#grownTo = words.text.length;
@@ -175,6 +176,7 @@ export class TurnDetector {
   final(words: RecognizedWords): void {
     const answered = this.#owed > 0;
     if (answered) this.#owed--;
+    this.#isJudged = false;
     if (answered && this.#late.isDue) {
       this.#takeLate(words);
       return;
@@ -185,7 +187,6 @@ export class TurnDetector {
       this.#lastFinal = { text: words.text, atMs: this.#nowMs };
     }
     this.#partial = undefined;
-    this.#isJudged = false;
     if (this.#state === 'waiting' && this.#owed === 0) this.#conclude();
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
   }
@@ -316,9 +317,9 @@ export class TurnDetector {
   }
 
   #takeLate(words: RecognizedWords): void {
-    if (beginAlike(words.text, this.#partial?.text ?? '')) this.#partial = undefined;
-    this.#isJudged = false;
     const late = this.#late.take(words, this.#nowMs);
+    const { text = '' } = this.#partial ?? {};
+    if (beginAlike(text, words.text || undefined, late?.text)) this.#partial = undefined;
     if (late !== undefined) this.#listener.onLate(late);
   }
 

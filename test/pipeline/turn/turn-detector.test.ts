@@ -526,7 +526,9 @@ describe('final words that come after their turn', () => {
     bench.run(2_000);
     expect(bench.turns.map(({ text }) => text)).toEqual(['a table', 'for four']);
     bench.turn.speechStarted(bench.nowMs);
-    expect(bench.turn.partial({ text: 'for four people', confidence: null })).toBe(false);
+    expect(bench.turn.partial({ text: 'for four', confidence: null })).toBe(false);
+    bench.partial('for four people');
+    expect(bench.turn.text).toBe('people');
   });
 
   it('are each compared with their own turn', () => {
@@ -562,16 +564,27 @@ describe('final words that come after their turn', () => {
     const bench = cutOff('a table for');
     bench.turn.speechStarted(bench.nowMs);
     bench.run(200);
-    for (const text of ['a', 'a table', 'a table for four']) {
+    for (const text of ['a', 'a table', 'a table for']) {
       expect(bench.turn.partial({ text, confidence: null })).toBe(false);
     }
+    bench.partial('a table for four');
+    expect(bench.turn.text).toBe('four');
     bench.final('a table for four');
+    expect(bench.turn.text).toBe('');
     bench.partial('please');
     expect(bench.turn.text).toBe('please');
     bench.turn.speechStopped(bench.nowMs);
     bench.run(3_000);
     expect(bench.turns.map(({ text }) => text)).toEqual(['a table for', 'please']);
     expect(bench.late.map(({ text }) => text)).toEqual(['four']);
+  });
+
+  it('leave the next turn its interim words where there are none', () => {
+    const bench = cutOff('a table');
+    bench.turn.speechStarted(bench.nowMs);
+    bench.partial('thank you');
+    bench.final('');
+    expect(bench.turn.text).toBe('thank you');
   });
 
   it('are none of the next turn where that had them as other interim words', () => {
