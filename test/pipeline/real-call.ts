@@ -39,11 +39,19 @@ export interface Voice {
   words: readonly WordTiming[];
 }
 
+/** One for all that a process renders: its thread takes as long to start as to speak ten sentences. It keeps no process
+ *  running. */
+let flite: Promise<TextToSpeech> | undefined;
+
 /** What flite makes of each text, by text. */
 export async function render(
   lines: readonly { voice: string; text: string }[],
 ): Promise<Map<string, Voice>> {
-  const flite = await createFlite({ clock: systemClock, log: quietLog().log, workers: 1 });
+  flite ??= createFlite({ clock: systemClock, log: quietLog().log, workers: 1 }).catch((error) => {
+    flite = undefined;
+    throw error;
+  });
+  const speech = await flite;
   const rendered = new Map<string, Voice>();
   for (const { voice, text } of lines) {
     const pieces: Int16Array[] = [];
@@ -54,10 +62,9 @@ export async function render(
         words = told;
       },
     };
-    await flite.synthesize({ text, voice }, listener, new AbortController().signal);
+    await speech.synthesize({ text, voice }, listener, new AbortController().signal);
     rendered.set(text, { pcm: pieces[0] ?? new Int16Array(), words });
   }
-  await flite.close();
   return rendered;
 }
 
