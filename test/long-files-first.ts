@@ -3,35 +3,45 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** From 20 s up, each list with the longest first. */
+/** From 20 s up, each list with about the longest first. In that of `unit` those that compute take turns with those that wait
+ *  for processes of their own. */
 export const LONG = [
   // In the workers of `unit`.
   'speech/stt/pocketsphinx/bad-lines',
-  'speech/stt/pocketsphinx/unexpected-speech',
-  'pipeline/turn/listeners',
-  'telephony/parsers-fuzz',
-  'call/session/spoken-calls',
-  'store/open',
   'store/embedded/process-supervisor',
+  'speech/stt/pocketsphinx/unexpected-speech',
+  'store/open',
+  'call/session/spoken-calls',
   'cluster/worker-supervisor',
+  'pipeline/turn/listeners',
   'campaign/dial-faults',
   'speech/stt/pocketsphinx/human-speech',
+  'campaign/dispatcher',
+  'telephony/parsers-fuzz',
+  'telephony/provider-contract/provider-contract',
+  'runtime/native-fuzz',
   'speech/stt/pocketsphinx/confidence',
+  'pipeline/recording-hour',
   // In those of `waits`.
   'e2e/equal-names',
   'e2e/campaign',
   'e2e/answer-kill',
-  'e2e/stored-version',
-  'e2e/process-split',
+  'e2e/hostile-requests',
+  'e2e/webhook-proof',
   'e2e/asterisk-tls',
+  'e2e/process-split',
+  'e2e/stored-version',
   // In those of `calls`.
   'e2e/workers',
   'e2e/call-lengths',
   'e2e/drain-grace',
-  'e2e/runtime-fallback',
   'e2e/stall',
+  'e2e/runtime-fallback',
   'e2e/model-call',
+  'e2e/spoken-protocols',
+  'e2e/kill',
   'e2e/stopped-worker',
+  'e2e/asterisk-kill',
 ];
 
 export class LongFilesFirst extends BaseSequencer {
