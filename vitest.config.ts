@@ -4,6 +4,9 @@
 
 import { defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
+import { useMemoryFolder } from './test/memory-folder.ts';
+
+useMemoryFolder();
 
 /** What measures time or the whole process, or puts load on it: it has both to itself. */
 const measures = [

@@ -11,11 +11,12 @@ import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { DatabaseTarget } from '../../src/store/db/connections.ts';
 import type { OpenStoreOptions } from '../../src/store/open.ts';
+import { LASTING_FOLDER } from '../memory-folder.ts';
 
 export type EngineName = 'embedded' | 'server';
 
 /** The template of embedded databases is made once per machine, not once per test file. */
-export const TEST_CACHE = join(tmpdir(), 'patchbay-test-cache');
+export const TEST_CACHE = join(process.env[LASTING_FOLDER] ?? tmpdir(), 'patchbay-test-cache');
 const SERVER_START_MS_MAX = 15_000;
 /** Nobody: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534;
