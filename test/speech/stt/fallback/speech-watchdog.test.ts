@@ -146,7 +146,7 @@ describe('the watchdog of a recogniser', () => {
       clock.advance(10_000);
     }
     expect([found.length, clock.timers]).toEqual([2, 0]);
-    watchdog.words();
+    watchdog.words(undefined);
     watchdog.speaks(40_000);
     clock.advance(10_000);
     expect([found.length, watchdog.silences]).toEqual([3, 1]);
@@ -264,8 +264,8 @@ describe('a service that was silent', () => {
       expect(watchdog.doubt()).toBe('word');
     }
     watchdog.suspect(fault, circuit);
-    watchdog.words();
-    watchdog.words();
+    watchdog.words(undefined);
+    watchdog.words(undefined);
     expect((await counted()) - before).toBe(1);
     for (let nth = 0; nth < 2; nth++) circuit.failed(fault);
     expect(circuit.state).toBe('open');
@@ -279,7 +279,7 @@ describe('a service that was silent', () => {
     const before = await counted();
     watchdog.suspect(fault, undefined);
     watchdog.noWords();
-    watchdog.words();
+    watchdog.words(undefined);
     expect(await counted()).toBe(before);
   });
 });
