@@ -47,11 +47,19 @@ let flite: Promise<TextToSpeech> | undefined;
 export async function render(
   lines: readonly { voice: string; text: string }[],
 ): Promise<Map<string, Voice>> {
-  flite ??= createFlite({ clock: systemClock, log: quietLog().log, workers: 1 }).catch((error) => {
-    flite = undefined;
+  flite ??= createFlite({ clock: systemClock, log: quietLog().log, workers: 1 });
+  try {
+    return await renderedBy(await flite, lines);
+  } catch (error) {
+    flite = undefined; // The next test gets one that has not failed.
     throw error;
-  });
-  const speech = await flite;
+  }
+}
+
+async function renderedBy(
+  speech: TextToSpeech,
+  lines: readonly { voice: string; text: string }[],
+): Promise<Map<string, Voice>> {
   const rendered = new Map<string, Voice>();
   for (const { voice, text } of lines) {
     const pieces: Int16Array[] = [];
