@@ -348,13 +348,12 @@ export class TurnDetector {
     this.#isJudged = false;
     this.#unvoiced = false;
     this.#next();
-    if (turn.text === '') {
-      this.#listener.onNothing(turn);
-      return;
+    if (turn.text === '') this.#listener.onNothing(turn);
+    else {
+      // The turn is reported; the outstanding answer must not become a turn of its own.
+      this.#late.await(this.#owed, turn, interim);
+      this.#listener.onTurn(turn);
     }
-    // The turn is reported; the outstanding answer must not become a turn of its own.
-    this.#late.await(this.#owed, turn, interim);
-    this.#listener.onTurn(turn);
   }
 
   /** Voice that continues after a forced end belongs to the next turn. */
