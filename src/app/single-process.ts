@@ -8,6 +8,7 @@ import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { SpeechServiceNames } from '../model/speech-services/services.ts';
+import { closeAnswered } from '../runtime/http-closing.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import { systemClock as clock } from '../std/clock.ts';
@@ -95,7 +96,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     readiness.close();
     await examinations.close();
     await open.closeMedia(media);
-    await api.close();
+    await closeAnswered(api.server, [], { clock, close: () => api.close() });
     await jobs.close();
     await open.close();
   }
