@@ -37,7 +37,13 @@ export function checkedService<Settings>(
   if (success) return { settings: data };
   const [issue] = error.issues;
   const field = issue?.path.join('.') ?? '';
-  return { problem: `${field === '' ? provider : field}: ${issue?.message ?? 'is invalid'}` };
+  const words = issue === undefined ? 'is invalid' : wordsOf(issue);
+  return { problem: `${field === '' ? provider : field}: ${words}` };
+}
+
+function wordsOf({ code, message }: z.core.$ZodIssue): string {
+  const isMissing = code === 'invalid_type' && message.endsWith('received undefined');
+  return isMissing ? 'is missing' : message;
 }
 
 function missingService(provider: string, known: readonly string[]): string {

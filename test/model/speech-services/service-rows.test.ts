@@ -62,6 +62,28 @@ describe('a service as it is stored', () => {
     expect(storableService('stt', sent)).toMatchObject({ service: { keyterms } });
   });
 
+  it('is refused with the schemes of its address, where it has another one or none', () => {
+    const problemOf = (provider: string, base_url: string) =>
+      storableService('stt', { provider, api_key: 'k', base_url });
+    for (const address of ['http://localhost:10300', 'localhost:10300', '']) {
+      expect(problemOf('wyoming', address)).toEqual({
+        problem: 'base_url: is no address that begins with tcp://',
+      });
+    }
+    expect(problemOf('deepgram', 'tcp://localhost')).toEqual({
+      problem: 'base_url: is no address that begins with ws://, wss://, http:// or https://',
+    });
+  });
+
+  it('is refused without a field that it needs, in words', () => {
+    expect(storableService('stt', { provider: 'deepgram' })).toEqual({
+      problem: 'api_key: is missing',
+    });
+    expect(storableService('tts', { provider: 'openai_compatible' })).toEqual({
+      problem: 'base_url: is missing',
+    });
+  });
+
   it('is refused under a name of another job', () => {
     expect(storableService('stt', { provider: 'flite' })).toEqual({
       problem: expect.stringMatching(

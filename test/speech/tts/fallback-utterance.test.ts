@@ -118,6 +118,7 @@ describe('the text of an utterance', () => {
     const { clock, say, logOf } = setUp(
       { failure: failing(CLAUSE_MS, faultOf('network')) },
       refusing,
+      { failure: failing(0, faultOf('quota')) },
       {},
     );
     const { heard, stream } = say(CLAUSE);
@@ -126,6 +127,7 @@ describe('the text of an utterance', () => {
     stream.end();
     await clock.advanceAsync(100);
     expect(logOf(2)).toEqual(['flush', `push ${LAST}`, 'end']);
+    expect(logOf(3)).toEqual([`push ${LAST}`, 'flush', 'end']);
     expect(heard.ends).toEqual(['done']);
     expect(heard.from).toEqual([0, CLAUSE.length + 1]);
   });
@@ -289,6 +291,20 @@ describe('a voice that is silent', () => {
     expect(heard.ends).toEqual([]);
     await clock.advanceAsync(40);
     expect(heard.ends).toEqual(['done']);
+  });
+
+  it('is not one that had nothing to say before its text came', async () => {
+    const { clock, say, logOf } = setUp(
+      { failure: failing(CLAUSE_MS, faultOf('network')) },
+      { firstAudioMs: 1_000 },
+      {},
+    );
+    const { heard, stream } = say(CLAUSE);
+    await clock.advanceAsync(1_900);
+    stream.push(LAST);
+    stream.end();
+    await clock.advanceAsync(1_200);
+    expect([heard.ends, logOf(2)]).toEqual([['done'], []]);
   });
 
   it('is measured by the first audio where that comes in real time', async () => {

@@ -129,6 +129,19 @@ describe('the voices of a call', () => {
     expect(heard.words.at(-1)?.endMs).toBe((CLAUSE.length + SENTENCE.length) * MS_PER_CHARACTER);
   });
 
+  it('are the last one where the circuits of all are open', async () => {
+    const { clock, say, services, logOf } = setUp({}, {});
+    for (const { circuit } of services) circuit.failed(faultOf('auth'));
+    const { heard, stream } = say(CLAUSE);
+    stream.end();
+    await clock.advanceAsync(100);
+    expect([heard.ends, logOf(0), logOf(1)]).toEqual([
+      ['done'],
+      [],
+      [`push ${CLAUSE}`, 'flush', 'end'],
+    ]);
+  });
+
   it('report a permanent fault to the owner once', async () => {
     const { clock, say, faults } = setUp({ failure: failing(0, faultOf('auth', 'voice-0')) }, {});
     for (const text of ['One.', 'Two.', 'Three.']) say(text).stream.end();

@@ -167,6 +167,15 @@ describe('the limit of a voice’s key', () => {
     expect([said(first), said(second)]).toEqual([['Two.'], ['One.']]);
   });
 
+  it('is looked at again when the call speaks, where its voice was asked about something before', async () => {
+    const { call, first, second, said } = setUp(1);
+    const [one, two] = [call(), call()];
+    expect([one.tts.cushionMs, one.tts.kept?.('Good morning.', 'v')]).toEqual([0, undefined]);
+    await two.says('Two.');
+    await one.says('One.');
+    expect([said(first), said(second)]).toEqual([['Two.'], ['One.']]);
+  });
+
   it('counts a call from a greeting that its voice has kept, and shows by the next words that there is no more', async () => {
     const limited = setUp(1);
     limited.first.lines.set('Hello.', new Int16Array(160));

@@ -8,13 +8,22 @@ const CHARACTERS_MAX = 2_000;
 /** `protocol`: of its scheme. */
 export function serviceAddress(protocol: RegExp) {
   return z
-    .url({ protocol })
+    .url({ protocol, error: ({ input }) => problemOf(input, protocol) })
     .max(CHARACTERS_MAX)
     .refine(
       (text) => has(text, ({ username, password }) => username === '' && password === ''),
       'must not have a user name or a password: keys belong in api_key, which is sealed',
     )
     .refine((text) => !text.includes('#'), 'must not have a fragment');
+}
+
+const SCHEMES = ['tcp', 'ws', 'wss', 'http', 'https'];
+
+/** Undefined: the words of the library. */
+function problemOf(input: unknown, protocol: RegExp): string | undefined {
+  if (input === undefined) return undefined;
+  const begins = SCHEMES.filter((scheme) => protocol.test(scheme)).map((scheme) => `${scheme}://`);
+  return `is no address that begins with ${begins.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
 }
 
 /** An address that a description adds its path and its parameters to. */
