@@ -50,6 +50,12 @@ class HandVoice implements TextToSpeech {
   }
 }
 
+/** Faults of that voice, of all kinds. */
+const counted = async () => {
+  const { values } = await serviceFaults.get();
+  const own = values.filter(({ labels }) => labels['service'] === 'hand');
+  return own.reduce((sum, { value }) => sum + value, 0);
+};
 const audio = (ms: number) => new Int16Array(ms * 8).fill(500);
 const usage = { job: 'tts', service: 'hand', model: 'fake', source: 'counted' } as const;
 
@@ -205,10 +211,6 @@ describe('what is heard of an utterance', () => {
   });
 
   it('and is no fault of a voice that was cancelled before its audio', async () => {
-    const counted = async () => {
-      const { values } = await serviceFaults.get();
-      return values.find(({ labels }) => labels['service'] === 'hand')?.value ?? 0;
-    };
     const before = await counted();
     const hand = new HandVoice();
     const { say } = setUp(hand, {});
@@ -256,6 +258,14 @@ describe('what is heard of an utterance', () => {
 });
 
 describe('a voice that is silent', () => {
+  it('has a fault for it', async () => {
+    const before = await counted();
+    const { clock, say } = setUp(new HandVoice(), {});
+    say(CLAUSE);
+    await clock.advanceAsync(2_020);
+    expect(await counted()).toBe(before + 1);
+  });
+
   it('is found by what is pushed behind everything that was said, 2.5 s later', async () => {
     const { clock, say, logOf } = setUp(
       { wordTimes: false, failure: failing(CLAUSE_MS, 'silent') },
@@ -371,6 +381,24 @@ describe('a voice that fails', () => {
     await alone.clock.advanceAsync(100);
     expect(only.heard.unspoken).toEqual([]);
     expect(only.heard.end).toMatchObject({ kind: 'overload' });
+  });
+});
+
+describe('the voices behind one that fails', () => {
+  it('keep the call where an older utterance fails late, though a better voice has rested', () => {
+    const [first, second, third] = [new HandVoice(), new HandVoice(), new HandVoice()];
+    const { clock, say, services } = setUp(first, second, third);
+    for (let nth = 0; nth < 3; nth++) services[0]?.circuit.failed(faultOf('overload'));
+    const [one, other] = [say(CLAUSE), say(SENTENCE)];
+    // More than is played by then: nothing is awaited.
+    for (const listener of second.listeners) listener.onAudio(audio(60_000));
+    second.listeners[0]?.onError(faultOf('quota'));
+    third.listener.onAudio(audio(60_000));
+    clock.advance(15_000);
+    second.listeners[1]?.onError(faultOf('quota'));
+    say(LAST);
+    expect([first, second, third].map(({ listeners }) => listeners.length)).toEqual([0, 2, 3]);
+    for (const { stream } of [one, other]) stream.cancel();
   });
 });
 

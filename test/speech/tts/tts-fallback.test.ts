@@ -129,6 +129,47 @@ describe('the voices of a call', () => {
     expect(heard.words.at(-1)?.endMs).toBe((CLAUSE.length + SENTENCE.length) * MS_PER_CHARACTER);
   });
 
+  it('have the cushion of the one that speaks, and by requests only lines that may be kept', async () => {
+    const { open, services } = setUp({}, {});
+    const asked: string[] = [];
+    Object.assign(services[0]?.service ?? {}, {
+      cushionMs: 120,
+      synthesize: ({ text }: { text: string }) => Promise.resolve(void asked.push(text)),
+    });
+    const call = open();
+    expect(call.cushionMs).toBe(120);
+    const { signal } = new AbortController();
+    for (const isFixed of [false, true]) {
+      void call.synthesize({ text: `Fixed: ${isFixed}.`, voice: 'v', isFixed }, new Parts(), signal);
+    }
+    expect(asked).toEqual(['Fixed: true.']);
+  });
+
+  it('speak as their settings have it where no voice is asked for', () => {
+    const { open, voicesOf } = setUp({}, {});
+    open().stream?.(undefined, new Parts()).push(CLAUSE);
+    expect(voicesOf(0)).toEqual(['mapped-0']);
+  });
+
+  it('report no fault that passes to the owner', async () => {
+    const { clock, say, faults, logOf } = setUp({ failure: failing(0, faultOf('network')) }, {});
+    say(CLAUSE).stream.end();
+    await clock.advanceAsync(100);
+    expect([logOf(1).at(-1), faults]).toEqual(['end', []]);
+  });
+
+  it('are not left if they are the last one: the next text may be one that they can say', async () => {
+    const { clock, say } = setUp({ failure: failingOnce(0, faultOf('quota')) });
+    const first = say(CLAUSE);
+    first.stream.end();
+    await clock.advanceAsync(100);
+    const next = say(SENTENCE);
+    next.stream.end();
+    await clock.advanceAsync(100);
+    expect(first.heard.end).toMatchObject({ kind: 'quota' });
+    expect(next.heard.ends).toEqual(['done']);
+  });
+
   it('are the last one where the circuits of all are open', async () => {
     const { clock, say, services, logOf } = setUp({}, {});
     for (const { circuit } of services) circuit.failed(faultOf('auth'));

@@ -28,10 +28,12 @@ class PreparedTts extends StreamedTts {
 function setUp(
   limit: number | undefined,
   failure?: () => { afterMs: number; fault: ServiceFault },
+  speed?: number,
 ) {
   const clock = new FakeClock();
   const sessions = new SessionLimit(clock, limit);
-  const first = new PreparedTts({ clock, name: 'limited', ...(failure && { failure }) });
+  const options = { ...(failure && { failure }), ...(speed !== undefined && { speed }) };
+  const first = new PreparedTts({ clock, name: 'limited', ...options });
   const second = new PreparedTts({ clock, name: 'next' });
   const of = (service: StreamedTts) => ({
     ...{ service, circuit: new CircuitBreaker({ clock, service: service.name }), voice: 'v' },
@@ -165,6 +167,134 @@ describe('the limit of a voice’s key', () => {
     await two.says('Two.');
     await one.says('One.');
     expect([said(first), said(second)]).toEqual([['Two.'], ['One.']]);
+  });
+
+  it('holds the session of a call through an utterance of more than a minute', async () => {
+    const { call, clock, sessions } = setUp(1, undefined, 1);
+    // 72 s of speech.
+    const text = Array.from({ length: 120 }, () => 'good bye,').join(' ');
+    call().tts.stream?.('v', new HeardUtterance()).push(text);
+    await clock.advanceAsync(70_000, 500);
+    expect(sessions.isFull).toBe(true);
+    await clock.advanceAsync(70_000, 500);
+    expect(sessions.isIdle).toBe(true);
+  });
+
+  /** What the first voice is asked to make ahead. */
+  function askedAhead(first: StreamedTts) {
+    const asked: string[] = [];
+    const synthesize: TextToSpeech['synthesize'] = ({ text }) => {
+      asked.push(text);
+      return new Promise(() => undefined);
+    };
+    Object.assign(first, { synthesize });
+    const listener = { onAudio: () => undefined, onWords: () => undefined };
+    const makes = (tts: TextToSpeech, text: string): void => {
+      const request = { text, voice: 'v', isFixed: true, isAhead: true };
+      void tts.synthesize(request, listener, new AbortController().signal);
+    };
+    return { asked, makes };
+  }
+
+  it('leaves no room for a second line that is made ahead while the first one is made', () => {
+    const { call, first } = setUp(5);
+    const { asked, makes } = askedAhead(first);
+    const { tts } = call();
+    tts.prepare?.();
+    for (const text of ['Hello.', 'One moment.']) makes(tts, text);
+    expect(asked).toEqual(['Hello.']);
+  });
+
+  it('gives the connection that was opened ahead to the words of its call, and to no line after them', async () => {
+    for (const isKept of [true, false]) {
+      const { call, first } = setUp(5);
+      const { asked, makes } = askedAhead(first);
+      const [one, two] = [call(), call()];
+      one.tts.prepare?.();
+      first.lines.set('Hello.', new Int16Array(160));
+      if (isKept) one.tts.kept?.('Hello.', 'v');
+      else await one.says('One.');
+      two.tts.prepare?.();
+      makes(one.tts, 'One moment.');
+      expect(asked).toEqual([]);
+    }
+  });
+
+  it('counts a call from its first text on, before the first audio', async () => {
+    const { call, second, said } = setUp(1);
+    const [one, two] = [call(), call()];
+    one.tts.stream?.('v', new HeardUtterance()).push('One.');
+    await two.says('Two.');
+    expect(said(second)).toEqual(['Two.']);
+  });
+
+  it('has room again once a call has left the voice for a fault', async () => {
+    const { call, sessions } = setUp(1, () => ({ afterMs: 0, fault: faultOf('auth') }));
+    await call().says('One.');
+    expect(sessions.isIdle).toBe(true);
+  });
+
+  it('is told once, only where the key would have been used, and not of a voice that was left', async () => {
+    const full = setUp(1);
+    await full.call().says('One.');
+    const two = full.call();
+    for (const text of ['Two.', 'Again.']) await two.says(text);
+    expect(two.faults).toHaveLength(1);
+
+    const resting = setUp(5, () => ({ afterMs: 0, fault: faultOf('auth') }));
+    await resting.call().says('One.');
+    const other = resting.call();
+    await other.says('Two.');
+    expect(other.faults).toEqual([]);
+
+    let left = 2;
+    const network = () => ({ afterMs: left-- > 0 ? 0 : 60_000, fault: faultOf('network') });
+    const broken = setUp(1, network);
+    const three = broken.call();
+    await three.says('Three.');
+    await broken.call().says('Four.');
+    await three.says('Five.');
+    expect(broken.said(broken.first)).toEqual(['Three.', 'Three.', 'Four.']);
+    expect(three.faults).toEqual([]);
+  });
+
+  it('of a voice behind the one that speaks concerns nobody', () => {
+    const clock = new FakeClock();
+    const sessions = new SessionLimit(clock, 1);
+    sessions.opened();
+    const entry = (name: string) => ({
+      service: new StreamedTts({ clock, name }),
+      circuit: new CircuitBreaker({ clock, service: name }),
+    });
+    const faults: ServiceFault[] = [];
+    const tts = createTtsFallback({
+      ...{ services: [entry('a'), { ...entry('b'), sessions }], clock, log: quietLog().log },
+      onPermanentFault: (fault) => faults.push(fault),
+    });
+    tts.stream?.('v', new HeardUtterance()).push('One.');
+    expect(faults).toEqual([]);
+  });
+
+  it('is not shown by a refusal within an utterance', async () => {
+    const { call, sessions } = setUp(undefined, () => ({ afterMs: 120, fault: faultOf('rate') }));
+    await call().says('One.');
+    expect(sessions.max).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('and faults have the connection opened to the voice that will speak', async () => {
+    const full = setUp(1);
+    await full.call().says('One.');
+    full.call().tts.prepare?.();
+    expect([full.first.prepared, full.second.prepared]).toEqual([0, 1]);
+    const failing = setUp(undefined, () => ({ afterMs: 0, fault: faultOf('network') }));
+    const call = failing.call();
+    await call.says('One.');
+    call.tts.prepare?.();
+    expect([failing.first.prepared, failing.second.prepared]).toEqual([0, 1]);
+    const refused = setUp(undefined, () => ({ afterMs: 0, fault: faultOf('auth') }));
+    await refused.call().says('One.');
+    refused.call().tts.prepare?.();
+    expect([refused.first.prepared, refused.second.prepared]).toEqual([0, 1]);
   });
 
   it('is looked at again when the call speaks, where its voice was asked about something before', async () => {
