@@ -67,7 +67,7 @@ async function fixedLine(
   try {
     await entry.service.synthesize({ ...request, voice }, buffer, signal);
   } catch {
-    signal.throwIfAborted();
+    // An abort is noticed by what follows.
     return false;
   } finally {
     if (isAhead) entry.sessions?.endAhead();

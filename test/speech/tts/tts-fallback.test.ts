@@ -330,9 +330,40 @@ describe('the text that was delivered', () => {
     );
     expect(deliveredCharacters(text, words, 60 * text.length)).toBe(text.length);
     expect(deliveredCharacters(text, [], 0)).toBe(0);
+    // The last milliseconds of a word may be missing, no more.
+    const missing = (ms: number) => deliveredCharacters(text, words.slice(0, 3), ms);
+    const third = words[2]?.endMs ?? 0;
+    expect(text.slice(missing(third - 20))).toBe('Your table is booked.');
+    expect(text.slice(missing(third - 21))).toBe('of course. Your table is booked.');
+  });
+
+  it('ends with what was played, whatever times came ahead of it', () => {
+    const words = wordsOf(text);
+    expect(text.slice(deliveredCharacters(text, words, 500))).toBe(
+      'of course. Your table is booked.',
+    );
+  });
+
+  it('is estimated where the words are others than those of the text', () => {
+    const other = [{ word: 'Nope', startMs: 0, endMs: 700 }];
+    expect(text.slice(deliveredCharacters(text, other, 800))).toBe(
+      'of course. Your table is booked.',
+    );
+  });
+
+  it('has clauses that end within quotes, and in scripts without spaces', () => {
+    const quoted = 'He said "no." Then he left.';
+    const said = wordsOf(quoted).slice(0, 3);
+    const ms = said.at(-1)?.endMs ?? 0;
+    expect(quoted.slice(deliveredCharacters(quoted, said, ms))).toBe('Then he left.');
+    expect(deliveredCharacters('你好。再见。', [], 700)).toBe(3);
   });
 
   it('is estimated by slow speech where words have no times', () => {
+    // Each clause takes its own time.
+    expect(text.slice(deliveredCharacters(text, [], 1_500))).toBe(
+      'of course. Your table is booked.',
+    );
     expect(text.slice(deliveredCharacters(text, [], 700))).toBe(text);
     expect(text.slice(deliveredCharacters(text, [], 800))).toBe('of course. Your table is booked.');
   });

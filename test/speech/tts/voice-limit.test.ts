@@ -196,6 +196,23 @@ describe('the limit of a voice’s key', () => {
     return { asked, makes };
   }
 
+  it('leaves the connections that others opened ahead to them where a line is made that a caller awaits', async () => {
+    const { call, first, sessions } = setUp(5);
+    const asked: string[] = [];
+    const synthesize: TextToSpeech['synthesize'] = ({ text }, listener) => {
+      listener.onAudio(new Int16Array(160));
+      return Promise.resolve(void asked.push(text));
+    };
+    Object.assign(first, { synthesize });
+    const [one, two] = [call(), call()];
+    two.tts.prepare?.();
+    const listener = { onAudio: () => undefined, onWords: () => undefined };
+    const request = { text: 'Hello.', voice: 'v', isFixed: true };
+    await one.tts.synthesize(request, listener, new AbortController().signal);
+    expect(asked).toEqual(['Hello.']);
+    expect(sessions.admitAhead()).toBe(false);
+  });
+
   it('leaves no room for a second line that is made ahead while the first one is made', () => {
     const { call, first } = setUp(5);
     const { asked, makes } = askedAhead(first);
