@@ -63,8 +63,8 @@ describe('a service as it is stored', () => {
   });
 
   it('is refused with the schemes of its address, where it has another one or none', () => {
-    const problemOf = (provider: string, base_url: string) =>
-      storableService('stt', { provider, api_key: 'k', base_url });
+    const problemOf = (provider: string, baseUrl: string) =>
+      storableService('stt', { provider, api_key: 'k', base_url: baseUrl });
     for (const address of ['http://localhost:10300', 'localhost:10300', '']) {
       expect(problemOf('wyoming', address)).toEqual({
         problem: 'base_url: is no address that begins with tcp://',

@@ -50,10 +50,10 @@ class HandVoice implements TextToSpeech {
   }
 }
 
-/** Faults of that voice, of all kinds. */
-const counted = async () => {
+/** Faults of a voice, of all kinds. */
+const counted = async (name = 'hand') => {
   const { values } = await serviceFaults.get();
-  const own = values.filter(({ labels }) => labels['service'] === 'hand');
+  const own = values.filter(({ labels }) => labels['service'] === name);
   return own.reduce((sum, { value }) => sum + value, 0);
 };
 const audio = (ms: number) => new Int16Array(ms * 8).fill(500);
@@ -112,9 +112,11 @@ describe('the text of an utterance', () => {
     const { clock, say, logOf } = setUp({ failure: failing(CLAUSE_MS, faultOf('network')) }, {});
     const { heard, stream } = say(CLAUSE);
     await clock.advanceAsync(10_000, 500);
+    const before = await counted('voice-1');
     stream.end();
     await clock.advanceAsync(100);
     expect([logOf(1), heard.ends, heard.unspoken]).toEqual([['flush', 'end'], ['done'], []]);
+    expect(await counted('voice-1')).toBe(before);
   });
 
   it('goes whole to the voice that is there when it comes, after others failed behind what was said', async () => {

@@ -140,7 +140,11 @@ describe('the voices of a call', () => {
     expect(call.cushionMs).toBe(120);
     const { signal } = new AbortController();
     for (const isFixed of [false, true]) {
-      void call.synthesize({ text: `Fixed: ${isFixed}.`, voice: 'v', isFixed }, new Parts(), signal);
+      void call.synthesize(
+        { text: `Fixed: ${isFixed}.`, voice: 'v', isFixed },
+        new Parts(),
+        signal,
+      );
     }
     expect(asked).toEqual(['Fixed: true.']);
   });
