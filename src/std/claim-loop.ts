@@ -26,6 +26,8 @@ export interface ClaimLoopOptions<T> {
   /** Claims at most `limit` pieces, none of the owners in `except`. */
   claim(limit: number, except: readonly string[]): Promise<T[]>;
   ownerOf(item: T): string;
+  /** Whether more work of its owner was due when it was claimed: a claim may take only one piece of each owner. */
+  isFollowed(item: T): boolean;
   /** The work reports its result to the store itself. `signal` is aborted when the process cannot wait any
    *  longer. */
   perform(item: T, signal: AbortSignal): Promise<void>;
@@ -76,14 +78,16 @@ export class ClaimLoop<T> {
   }
 
   async #claimAll(signal: AbortSignal): Promise<void> {
-    const { slots, claim } = this.#options;
-    while (!signal.aborted) {
+    const { slots, claim, isFollowed } = this.#options;
+    for (let isMore = true; isMore && !signal.aborted; ) {
       const full = this.#fullOwners();
       this.#isHeldBack = this.#running.size >= slots || full.length > 0;
       if (this.#running.size >= slots) return;
-      const items = await claim(slots - this.#running.size, full);
+      const limit = slots - this.#running.size;
+      const items = await claim(limit, full);
       for (const item of items) this.#begin(item);
-      if (items.length === 0) return;
+      // What comes later wakes the loop.
+      isMore = items.length >= limit || items.some(isFollowed);
     }
   }
 

@@ -9,6 +9,7 @@ import { quietLog } from '../fakes/quiet-log.ts';
 
 interface Job {
   owner: string;
+  isFollowed?: boolean;
   finish: () => void;
   done: Promise<void>;
 }
@@ -22,9 +23,17 @@ class Bench {
   claims = 0;
   claim = async (limit: number, except: readonly string[]): Promise<Job[]> => {
     this.claims += 1;
-    const taken = this.waiting.filter(({ owner }) => !except.includes(owner)).slice(0, 1);
     expect(limit).toBeGreaterThan(0);
+    // One of each owner, as the store gives them.
+    const owners = [...new Set(this.waiting.map(({ owner }) => owner))];
+    const taken = owners
+      .filter((each) => !except.includes(each))
+      .slice(0, limit)
+      .flatMap((each) => this.waiting.find(({ owner }) => owner === each) ?? []);
     for (const job of taken) this.waiting.splice(this.waiting.indexOf(job), 1);
+    for (const job of taken) {
+      job.isFollowed = this.waiting.some(({ owner }) => owner === job.owner);
+    }
     return taken;
   };
   readonly loop = new ClaimLoop<Job>({
@@ -37,6 +46,7 @@ class Bench {
     slotsPerOwner: 2,
     claim: (...from) => this.claim(...from),
     ownerOf: ({ owner }) => owner,
+    isFollowed: ({ isFollowed = false }) => isFollowed,
     perform: (job, signal) => {
       this.begun.push(job);
       this.signals.push(signal);
@@ -61,10 +71,10 @@ describe('a claim loop', () => {
     for (const owner of ['a', 'a', 'a', 'a', 'b', 'b']) bench.add(owner);
     bench.loop.start();
     await settle();
-    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'a', 'b']);
+    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'b', 'a']);
     bench.begun[0]?.finish();
     await settle();
-    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'a', 'b', 'a']);
+    expect(bench.begun.map(({ owner }) => owner)).toEqual(['a', 'b', 'a', 'a']);
     expect(bench.loop.size).toBe(3);
   });
 
@@ -101,6 +111,35 @@ describe('a claim loop', () => {
     bench.begun[1]?.finish();
     await settle();
     expect(bench.begun).toHaveLength(4);
+  });
+
+  it('polls once for a piece behind which none is due, and as often as there is more', async () => {
+    const bench = new Bench();
+    bench.loop.start();
+    await settle();
+    bench.claims = 0;
+    for (const owner of ['a', 'b']) bench.add(owner);
+    bench.loop.wake();
+    await settle();
+    expect([bench.claims, bench.begun.length]).toEqual([1, 2]);
+    for (const { finish } of bench.begun) finish();
+    await settle();
+    bench.claims = 0;
+    for (const owner of ['a', 'a']) bench.add(owner);
+    bench.loop.wake();
+    await settle();
+    expect([bench.claims, bench.begun.length]).toEqual([2, 4]);
+    for (const { finish } of bench.begun) finish();
+    await settle();
+    bench.claims = 0;
+    // As many as there are places: others may wait.
+    for (const owner of ['a', 'b', 'c', 'd']) bench.add(owner);
+    bench.loop.wake();
+    await settle();
+    expect([bench.claims, bench.begun.length]).toEqual([1, 7]);
+    bench.begun[4]?.finish();
+    await settle();
+    expect(bench.begun).toHaveLength(8);
   });
 
   it('polls once more on a wake-up during a poll', async () => {

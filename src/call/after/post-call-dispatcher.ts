@@ -6,7 +6,7 @@ import { ClaimLoop } from '../../std/claim-loop.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import type { Random } from '../../std/random.ts';
 import type { PostCallJob } from '../../store/deliveries/post-call-jobs.ts';
-import type { Delivery } from '../../store/deliveries/webhook-deliveries.ts';
+import type { ClaimedDelivery } from '../../store/deliveries/webhook-deliveries.ts';
 import { POST_CALL_LEASE_MS, type PostCallJobDeps, runPostCallJob } from './post-call-job.ts';
 import { ATTEMPTS_MAX, type DeliverDeps, deliverWebhook } from './webhook-delivery.ts';
 
@@ -25,13 +25,16 @@ type PostCallDispatcherDeps = PostCallJobDeps & DeliverDeps & { random: Random }
 export class PostCallDispatcher {
   readonly #deps: PostCallDispatcherDeps;
   readonly #afterworks: ClaimLoop<PostCallJob>;
-  readonly #deliveries: ClaimLoop<Delivery>;
+  readonly #deliveries: ClaimLoop<ClaimedDelivery>;
   readonly #measuring: JobLoop;
 
   constructor(deps: PostCallDispatcherDeps) {
     this.#deps = deps;
     const { clock, random, log, store } = deps;
-    const common = { clock, random, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION };
+    const common = {
+      ...{ clock, random, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION },
+      isFollowed: (work: { isFollowed: boolean }) => work.isFollowed,
+    };
     this.#afterworks = new ClaimLoop<PostCallJob>({
       ...common,
       name: 'afterwork',
@@ -44,7 +47,7 @@ export class PostCallDispatcher {
       },
       giveBack: ({ runId }) => store.afterworks.postpone(runId, 0),
     });
-    this.#deliveries = new ClaimLoop<Delivery>({
+    this.#deliveries = new ClaimLoop<ClaimedDelivery>({
       ...common,
       name: 'deliveries',
       slots: DELIVERY_SLOTS,
@@ -79,7 +82,7 @@ export class PostCallDispatcher {
   }
 
   /** Due deliveries; one whose last attempt was interrupted by a kill is over. */
-  async #claimDeliveries(limit: number, except: readonly string[]): Promise<Delivery[]> {
+  async #claimDeliveries(limit: number, except: readonly string[]): Promise<ClaimedDelivery[]> {
     const { store, log } = this.#deps;
     const claim = { limit, except, leaseMs: DELIVERY_LEASE_MS, attemptsMax: ATTEMPTS_MAX };
     const claimed = await store.deliveries.claim(claim);

@@ -67,6 +67,7 @@ export class TextChats implements TextChatService {
       slotsPerOwner: SWEEP_SLOTS_PER_ORGANIZATION,
       claim: (limit, except) => store.textChats.claimDue({ limit, except, leaseMs: HOLD_MS }),
       ownerOf: ({ organizationId }) => organizationId,
+      isFollowed: (due) => due.isFollowed,
       perform: (due) => this.#lookAfter(due),
       giveBack: async () => undefined, // It becomes due again.
     });

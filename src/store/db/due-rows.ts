@@ -34,6 +34,19 @@ export function dueIds(
     order by head.due_at limit ${limit}`;
 }
 
+/** Of a claimed row, for `returning`: whether another row of its organization is due. */
+export function isFollowed(
+  of: { table: string; id: string },
+  now: RawBuilder<Date>,
+): RawBuilder<boolean> {
+  const id = sql.ref(of.id);
+  return sql<boolean>`exists (
+    select from ${sql.table(of.table)} as next
+    where next.organization_id = ${sql.ref(`${of.table}.organization_id`)} and next.due_at <= ${now}
+      and next.${id} <> ${sql.ref(`${of.table}.${of.id}`)}
+  )`;
+}
+
 /** The claimed rows: at most one of each organization, the longest waiting first. */
 export interface DueClaim {
   limit: number;

@@ -5,7 +5,7 @@ import { type Selectable, sql } from 'kysely';
 import { Batches } from '../../std/batches.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import { type DueClaim, dueIds } from '../db/due-rows.ts';
+import { type DueClaim, dueIds, isFollowed } from '../db/due-rows.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { AfterworkTable } from '../db/tables.ts';
 import { together, togetherLimits } from '../db/together.ts';
@@ -20,6 +20,8 @@ export interface PostCallJob {
   since: Date;
   /** Number of claims, this one included. */
   claims: number;
+  /** More work of the organization was due when it was claimed. */
+  isFollowed: boolean;
 }
 
 export interface ReviewRecord {
@@ -57,12 +59,14 @@ export function postCallJobStore(context: StoreContext) {
 
 async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<PostCallJob[]> {
   const now = context.time();
-  const due = dueIds({ table: 'afterworks', id: 'run_id' }, claim, now);
-  const { rows } = await sql<Selectable<AfterworkTable>>`
+  const of = { table: 'afterworks', id: 'run_id' };
+  const due = dueIds(of, claim, now);
+  const { rows } = await sql<Selectable<AfterworkTable> & { is_followed: boolean }>`
     update afterworks set due_at = ${shifted(now, claim.leaseMs)}, claims = claims + 1
     where run_id in (${due})
-    returning *`.execute(context.db);
+    returning *, ${isFollowed(of, now)} as is_followed`.execute(context.db);
   return rows.map((row) => ({
+    isFollowed: row.is_followed,
     runId: row.run_id,
     organizationId: row.organization_id,
     since: row.since,

@@ -5,7 +5,7 @@ import { type Selectable, sql } from 'kysely';
 import type { DeliveryState } from '../../model/webhook-delivery.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import { type DueClaim, dueIds } from '../db/due-rows.ts';
+import { type DueClaim, dueIds, isFollowed } from '../db/due-rows.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { DeliveryTable } from '../db/tables.ts';
 import { withContext } from '../db/with-context.ts';
@@ -41,6 +41,11 @@ export interface Delivery extends NewDelivery {
   /** The start of the receiver's answer. */
   responseExcerpt: string | null;
   error: string | null;
+}
+
+export interface ClaimedDelivery extends Delivery {
+  /** Another one of the organization was due when it was claimed. */
+  isFollowed: boolean;
 }
 
 export type DeliveryOutcome =
@@ -87,11 +92,12 @@ export function deliveryStore(context: StoreContext) {
 async function claimDeliveries(
   context: StoreContext,
   claim: DueClaim & { attemptsMax: number },
-): Promise<Delivery[]> {
+): Promise<ClaimedDelivery[]> {
   const now = context.time();
+  const of = { table: 'deliveries', id: 'id' };
   const shown = new Date(context.clock.now());
   const isLost = sql`attempts >= ${claim.attemptsMax}`;
-  const { rows } = await sql<Selectable<DeliveryTable>>`
+  const { rows } = await sql<Selectable<DeliveryTable> & { is_followed: boolean }>`
     update deliveries set
       state = case when ${isLost} then 'dead_letter' else 'sending' end,
       attempts = case when ${isLost} then attempts else attempts + 1 end,
@@ -100,9 +106,9 @@ async function claimDeliveries(
       finished_at = case when ${isLost} then ${shown}::timestamptz else null end,
       error = case when ${isLost} then ${INTERRUPTED} else error end,
       claims = claims + 1
-    where id in (${dueIds({ table: 'deliveries', id: 'id' }, claim, now)})
-    returning *`.execute(context.db);
-  return rows.map(toDelivery);
+    where id in (${dueIds(of, claim, now)})
+    returning *, ${isFollowed(of, now)} as is_followed`.execute(context.db);
+  return rows.map((row) => ({ ...toDelivery(row), isFollowed: row.is_followed }));
 }
 
 /** The result of the attempt of `claims`. A success always counts; any other result only if the delivery has not

@@ -79,4 +79,6 @@ export interface DueTextChat {
   runId: string;
   organizationId: string;
   revision: number;
+  /** Another chat of the organization was due when it was claimed. */
+  isFollowed: boolean;
 }

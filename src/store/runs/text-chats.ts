@@ -5,8 +5,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
-import type { DueClaim } from '../db/due-rows.ts';
-import { dueIds } from '../db/due-rows.ts';
+import { type DueClaim, dueIds, isFollowed } from '../db/due-rows.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TextChatTable, TextChatTurnTable } from '../db/text-chat-tables.ts';
 import type { NewRun } from './new-run.ts';
@@ -154,14 +153,16 @@ export class TextChatRepository {
   /** Chats that are due for a check: one of each organization at most. */
   async claimDue(claim: DueClaim): Promise<DueTextChat[]> {
     const now = this.#context.time();
-    const due = dueIds({ table: 'text_chats', id: 'run_id' }, claim, now);
-    const { rows } = await sql<Selectable<TextChatTable>>`
+    const of = { table: 'text_chats', id: 'run_id' };
+    const due = dueIds(of, claim, now);
+    const { rows } = await sql<Selectable<TextChatTable> & { is_followed: boolean }>`
       update text_chats set due_at = ${shifted(now, claim.leaseMs)} where run_id in (${due})
-      returning *`.execute(this.#context.db);
-    return rows.map(({ run_id: runId, organization_id: organizationId, revision }) => ({
-      runId,
-      organizationId,
-      revision,
+      returning *, ${isFollowed(of, now)} as is_followed`.execute(this.#context.db);
+    return rows.map((row) => ({
+      runId: row.run_id,
+      organizationId: row.organization_id,
+      revision: row.revision,
+      isFollowed: row.is_followed,
     }));
   }
 

@@ -28,7 +28,7 @@ describe.each(engines())('afterworks on %s', (engine) => {
     await at.store.runs.patch(run.id, { state: 'completed', endedAt });
     const { organizationId } = on;
     expect(await at.store.afterworks.claim(CLAIM)).toEqual([
-      { runId: run.id, organizationId, since: endedAt, claims: 1 },
+      { runId: run.id, organizationId, since: endedAt, claims: 1, isFollowed: false },
     ]);
   });
 
@@ -123,9 +123,9 @@ describe.each(engines())('afterworks on %s', (engine) => {
     const other = await ground(at, await otherOrganization(at));
     const run = await completedRun(at, other);
     const claimed = await at.store.afterworks.claim({ ...CLAIM, limit: 2 });
-    expect(claimed.map(({ organizationId }) => organizationId)).toEqual([
-      busy.organizationId,
-      other.organizationId,
+    expect(claimed.map(({ organizationId, isFollowed }) => [organizationId, isFollowed])).toEqual([
+      [busy.organizationId, true],
+      [other.organizationId, false],
     ]);
     expect(claimed[1]?.runId).toBe(run.id);
     const except = [busy.organizationId];

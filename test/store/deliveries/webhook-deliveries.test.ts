@@ -38,9 +38,16 @@ describe.each(engines())('deliveries on %s', (engine) => {
       at.store.deliveries.claim(CLAIM),
     ]);
     expect([...claimed, ...again]).toMatchObject([
-      { id, state: 'sending', attempts: 1, claims: 1 },
+      { id, state: 'sending', attempts: 1, claims: 1, isFollowed: false },
     ]);
     expect(await at.store.deliveries.oldestWaiting()).toEqual(new Date(at.clock.now()));
+  });
+
+  it('are taken up one of each organization, which says whether another is due', async () => {
+    await made();
+    await made();
+    expect(await at.store.deliveries.claim(CLAIM)).toMatchObject([{ isFollowed: true }]);
+    expect(await at.store.deliveries.claim(CLAIM)).toMatchObject([{ isFollowed: false }]);
   });
 
   it('are over when they are delivered', async () => {

@@ -166,7 +166,10 @@ describe.each(engines())('text chats on %s', (engine) => {
     at.clock.advance(60_000);
     const both = await Promise.all([chats().claimDue(claim), chats().claimDue(claim)]);
     expect(both.flat()).toEqual([
-      { runId: chat.run.id, organizationId: at.owner.organizationId, revision: chat.revision },
+      {
+        ...{ runId: chat.run.id, organizationId: at.owner.organizationId },
+        ...{ revision: chat.revision, isFollowed: false },
+      },
     ]);
     at.clock.advance(60_000);
     expect(await chats().claimDue({ ...claim, except: [at.owner.organizationId] })).toEqual([]);
