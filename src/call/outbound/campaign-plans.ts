@@ -51,13 +51,16 @@ export class CampaignPlans {
    *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async line(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
-    const { organizationId, workflowId, configurationId } = campaign;
-    const workflow = await workflows.get(organizationId, workflowId);
+    const { organizationId, workflowId: id, configurationId } = campaign;
+    const finding = this.#deps.routes.findTrunk({ organizationId, configurationId });
+    finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
+    const found = await workflows.findAgent({ organizationId, id }, ['published']);
+    // Without a version, its row says why.
+    const workflow = found?.workflow ?? (await workflows.get(organizationId, id));
     if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
-    const version = await workflows.published(workflowId);
-    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
-    const line = await this.#deps.routes.findTrunk({ organizationId, configurationId });
-    return { campaign, workflow, version: requireUsable(version), ...line };
+    if (found === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    const version = requireUsable(found.version);
+    return { campaign, workflow, version, ...(await finding) };
   }
 
   /** Caller ids are used in turn. */

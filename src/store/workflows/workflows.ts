@@ -188,20 +188,20 @@ export async function findByUuid(
 }
 
 /** A workflow of the organization with the first of `statuses` that it has, a draft before what is published: what each
- *  start of a call reads, in one statement. */
+ *  start of a call reads, and each claim of a campaign, in one statement. */
 export async function findAgent(
   context: StoreContext,
-  { organizationId, uuid }: { organizationId: string; uuid: string },
+  { organizationId, ...of }: { organizationId: string } & ({ uuid: string } | { id: string }),
   statuses: readonly ('draft' | 'published')[],
 ): Promise<{ workflow: Workflow; version: WorkflowVersion } | undefined> {
-  if (!isRowId(organizationId)) return undefined;
+  if (!isRowId(organizationId) || ('id' in of && !isRowId(of.id))) return undefined;
   const row = await context.db
     .selectFrom('workflows as of')
     .innerJoin('workflow_versions', 'workflow_versions.workflow_id', 'of.id')
     .selectAll('workflow_versions')
     .select(['of.organization_id', 'of.uuid', 'of.name', 'of.status as workflow_status'])
     .select(['of.disposition_codes', 'of.folder_id', 'of.created_at as workflow_created_at'])
-    .where('of.uuid', '=', uuid)
+    .where((row) => ('uuid' in of ? row('of.uuid', '=', of.uuid) : row('of.id', '=', of.id)))
     .where('of.organization_id', '=', organizationId)
     .where('workflow_versions.status', 'in', statuses)
     .orderBy('workflow_versions.status')

@@ -4,12 +4,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CampaignRoute } from '../../../src/call/outbound/campaign-plans.ts';
 import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
-import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
+import { statementsSent } from '../../store/sent-statements.ts';
 import type { Answer } from '../../telephony/provider/rest-server.ts';
 import { CALL, twilioAnswers, withCallHarness } from '../call-harness.ts';
 
@@ -45,6 +46,36 @@ beforeEach(async () => {
     configuration: line.configuration,
     horizonMs: 1_000,
     leaseMs: 30_000,
+  });
+});
+
+/** What its line takes, or why there is none. */
+async function lineCost(): Promise<{ refusal: unknown; sent: number }> {
+  const sent = statementsSent();
+  const { campaign } = line;
+  const refusal = await calls()
+    .line(campaign)
+    .then(() => undefined, codeOf)
+    .finally(() => sent.stop());
+  return { refusal, sent: sent.texts.length };
+}
+
+describe("the line of a campaign's calls", () => {
+  it('is read by three statements: agent with version, configuration, numbers', async () => {
+    expect(await lineCost()).toEqual({ refusal: undefined, sent: 3 });
+  });
+
+  it('is none where the agent is archived, gone or not published', async () => {
+    const { sql } = held.harness.at;
+    await sql("update workflows set status = 'archived'");
+    expect((await lineCost()).refusal).toBe('AGENT_NOT_ACTIVE');
+    await sql("update workflows set status = 'active'");
+    await sql("update workflow_versions set status = 'archived'");
+    expect((await lineCost()).refusal).toBe('AGENT_NOT_PUBLISHED');
+    await sql("update workflows set status = 'archived'");
+    expect((await lineCost()).refusal).toBe('AGENT_NOT_ACTIVE');
+    line = { ...line, campaign: { ...line.campaign, workflowId: '999999' } };
+    expect((await lineCost()).refusal).toBe('AGENT_NOT_ACTIVE');
   });
 });
 
