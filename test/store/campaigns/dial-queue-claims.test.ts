@@ -2,10 +2,11 @@
 // statement of a transaction keeps the embedded engine from everybody else until the next one has come.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { statementsSent } from '../sent-statements.ts';
-import { type Queue, queueOf } from './dial-queue-fixture.ts';
+import { type Queue, queueOf, rows } from './dial-queue-fixture.ts';
 
 const CONTACTS = 100;
 
@@ -76,6 +77,36 @@ describe.each(engines())('claims on the %s engine', (engine) => {
     const claimed = engine === 'server' ? await queue.claim() : [];
     expect(claimed).toEqual([]);
     await test.sql('commit');
+  });
+
+  it('of two campaigns over one account, by several processes at once, keep its pace and call nobody twice', async () => {
+    const callsPerSecond = 50;
+    const { contacts, campaigns } = test.store;
+    const { organizationId, workflowId, configurationId } = queue;
+    const other = await campaigns.create(organizationId, {
+      ...{ name: 'other', workflowId, configurationId, retry: RETRY_DEFAULT, ratePerSecond: 1 },
+      ...{ sourceId: 'a.csv', maxConcurrency: null, schedule: null, breaker: null },
+    });
+    await contacts.add(other.id, rows(CONTACTS));
+    await test.sql("update campaigns set state = 'running'");
+    const limits = {
+      ...{ count: 10, openMax: 100, ratePerSecond: 1_000, horizonMs: 1_000, leaseMs: 30_000 },
+      configuration: { id: configurationId, callsPerSecond },
+    };
+    for (let round = 0; round < 8; round++) {
+      const ids = [queue.campaignId, other.id, queue.campaignId, other.id];
+      await Promise.all(ids.map((id) => contacts.claim(id, limits)));
+      test.clock.advance(250);
+    }
+    const attempts = await test.sql(
+      `select count(*)::int as made, count(distinct contact_id)::int as people,
+        (select min(gap)::float8 from (
+          select extract(epoch from dial_at - lag(dial_at) over (order by dial_at)) * 1000 as gap
+          from campaign_attempts) as gaps) as gap
+       from campaign_attempts`,
+    );
+    // A second ahead at the first round, and 1.75 s in the next seven.
+    expect(attempts).toEqual([{ made: 138, people: 138, gap: 1_000 / callsPerSecond }]);
   });
 
   it('that have lapsed are looked for by one statement', async () => {
