@@ -172,6 +172,7 @@ describe('the voices of a call', () => {
     await clock.advanceAsync(100);
     expect(first.heard.end).toMatchObject({ kind: 'quota' });
     expect(next.heard.ends).toEqual(['done']);
+    expect(next.heard.ms).toBe(SENTENCE.length * MS_PER_CHARACTER);
   });
 
   it('are the last one where the circuits of all are open', async () => {
