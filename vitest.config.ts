@@ -1,7 +1,6 @@
-// How the tests run. Three workers, each with one module graph for all of its files: loading the gateway anew for
-// each of them would cost a fifth of the time. On two cores the third fills what the others leave while they wait for
-// databases and processes of their own. What runs in real time comes last: first what waits for gateways that start
-// and end, then calls whose audio must be in time.
+// How the tests run. Two workers, each with one module graph for all of its files: loading the gateway anew for
+// each of them would cost a fifth of the time. What runs in real time comes last: first what waits for
+// gateways that start and end, then calls whose audio must be in time.
 
 import { defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
@@ -48,7 +47,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...calls, ...measures, 'test/oracles/**'],
           isolate: false,
-          maxWorkers: 3,
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
