@@ -1,6 +1,7 @@
 // The language models of a process, by the settings of organizations; beside a process of calls also one that loads no
 // recogniser and no voice.
 
+import type { Log } from '../log.ts';
 import type { LlmSettings } from '../model/speech-services/speech-settings.ts';
 import { FallbackModel } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
@@ -11,7 +12,9 @@ import type { ServiceMeans } from './service/service-means.ts';
 
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 
-interface FaultListeners {
+interface OfCall {
+  /** Of the call. Default: the gateway's. */
+  log?: Log;
   /** A permanent fault, once for each service. */
   onPermanentFault?: (fault: ServiceFault) => void;
   /** The same, of earlier calls. */
@@ -34,7 +37,7 @@ export class LanguageModels {
   /** The models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
   of(
     settings: readonly LlmSettings[],
-    { onPermanentFault, onKnownFault }: FaultListeners = {},
+    { onPermanentFault, onKnownFault, log = this.#means.log }: OfCall = {},
   ): LanguageModel | undefined {
     const [first] = settings;
     if (first === undefined) return this.#gateway?.ofCall?.() ?? this.#gateway;
@@ -51,7 +54,7 @@ export class LanguageModels {
       if (circuit.permanentFault !== undefined) onKnownFault?.(circuit.permanentFault);
       return { model, circuit };
     });
-    const { clock, log } = this.#means;
+    const { clock } = this.#means;
     return new FallbackModel({ services, clock, log, onPermanentFault });
   }
 

@@ -2,6 +2,7 @@
 // with the same settings share clients and circuit breakers; behind an organization's services are the embedded ones.
 
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Log } from '../log.ts';
 import { isLanguageTag } from '../model/language-tag.ts';
 import { NODE_SERVICES_MAX } from '../model/speech-services/node-services.ts';
 import type {
@@ -55,6 +56,7 @@ interface Planning {
   faults: GatewayError[];
   held: CallSessions;
   onPermanentFault: (fault: ServiceFault) => void;
+  log: Log;
 }
 
 export class SpeechServices {
@@ -86,12 +88,17 @@ export class SpeechServices {
   }
 
   /** The plan for a call that begins with `first`, and whose other nodes have `nodes`. Never throws: a service that cannot
-   *  be used is left out and is one of the faults, as is one whose fault an earlier call met and that lasts. */
-  plan(first: NodeSettings, nodes: ReadonlyMap<string, NodeSettings> = NO_NODES): PlannedSpeech {
+   *  be used is left out and is one of the faults, as is one whose fault an earlier call met and that lasts. `log`: of the
+   *  call. */
+  plan(
+    first: NodeSettings,
+    nodes: ReadonlyMap<string, NodeSettings> = NO_NODES,
+    log = this.#means.log,
+  ): PlannedSpeech {
     const faults: GatewayError[] = [];
     const permanent = new PermanentFaults();
     const held = new CallSessions(this.#means.clock);
-    const planning = { faults, held, onPermanentFault: permanent.report };
+    const planning = { faults, held, onPermanentFault: permanent.report, log };
     const lists = {
       stt: new SettingLists<SttSettings>(),
       tts: new SettingLists<TtsSettings>(),
@@ -108,7 +115,7 @@ export class SpeechServices {
     const { stt, unusable } = this.#recognizer(lists.stt.all, planning);
     this.#noteUnusable(
       numbered.filter(({ own }) => unusable.has(own.stt)),
-      faults,
+      planning,
     );
     const voices = lists.tts.all.map((each) => this.#synthesizer(each, planning));
     const models = lists.llm.all.map((each) => this.#languageModel(each, planning));
@@ -145,9 +152,9 @@ export class SpeechServices {
 
   #recognizer(
     lists: readonly (readonly SttSettings[])[],
-    { faults, onPermanentFault }: Planning,
+    { faults, onPermanentFault, log }: Planning,
   ): { stt: SpeechToText | undefined; unusable: ReadonlySet<number> } {
-    const { clock, log } = this.#means;
+    const { clock } = this.#means;
     const embedded = this.#embeddedStt;
     const usableLists = lists.map((settings) => this.#recognizers(settings, faults));
     const [services, ...others] = usableLists;
@@ -170,13 +177,13 @@ export class SpeechServices {
   }
 
   /** For the owner of the nodes: each of their recognisers has a fault of its own beside this one. */
-  #noteUnusable(nodes: readonly { id: string }[], faults: GatewayError[]): void {
+  #noteUnusable(nodes: readonly { id: string }[], { faults, log }: Planning): void {
     if (nodes.length === 0) return;
     const ids = nodes.map(({ id }) => id).slice(0, NODES_NAMED_MAX);
     const more = nodes.length > ids.length ? ` and ${nodes.length - ids.length} more` : '';
     const reason = `nodes without a usable recogniser have that of the others: ${ids.join(', ')}${more}`;
     faults.push(new GatewayError('SPEECH_SETTINGS_INVALID', { section: 'stt', reason }));
-    this.#means.log.warn({ nodes: ids }, 'nodes without a usable recogniser');
+    log.warn({ nodes: ids }, 'nodes without a usable recogniser');
   }
 
   #recognizers(settings: readonly SttSettings[], faults: GatewayError[]): SttFallbackService[] {
@@ -198,9 +205,9 @@ export class SpeechServices {
 
   #synthesizer(
     settings: readonly TtsSettings[],
-    { faults, held, onPermanentFault }: Planning,
+    { faults, held, onPermanentFault, log }: Planning,
   ): Pick<SpeechPlan, 'tts' | 'voice'> {
-    const { clock, log } = this.#means;
+    const { clock } = this.#means;
     const services = settings.flatMap((each): TtsFallbackService[] => {
       if (each.provider === 'flite') return [{ ...this.#embeddedTts, voice: each.voice }];
       const open = () => serviceVoice(createTtsService(each, this.#means), clock);
@@ -222,11 +229,11 @@ export class SpeechServices {
 
   #languageModel(
     settings: readonly LlmSettings[],
-    { faults, onPermanentFault }: Planning,
+    { faults, onPermanentFault, log }: Planning,
   ): LanguageModel | undefined {
     const onKnownFault = (fault: ServiceFault): void => void faults.push(fault);
     const [found = { model: this.models.of([]) }] = usable(faults, () => ({
-      model: this.models.of(settings, { onPermanentFault, onKnownFault }),
+      model: this.models.of(settings, { onPermanentFault, onKnownFault, log }),
     }));
     return found.model;
   }

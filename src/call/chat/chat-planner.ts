@@ -45,7 +45,9 @@ export class ChatPlanner {
     const { organizationId, initialContext } = of;
     const settings = turnSettingsOf(configurations);
     const graph = parseGraph(definition);
-    const planned = await models.modelsOf({ organizationId, configurations, definition });
+    const planned = await models.modelsOf({
+      ...{ organizationId, configurations, definition, runId: of.id },
+    });
     const policy = policyOf(planned);
     const tools = policy === 'model' ? await planTools(this.#deps, of, definition) : NO_TOOLS;
     // Clips are replaced by their texts.

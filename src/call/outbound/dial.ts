@@ -85,13 +85,13 @@ export class ProviderDial {
 
   /** While the phone rings, to the services with which the call will begin. Never rejects. */
   async #connectServices(
-    { organizationId, definitionId }: Run,
+    { id: runId, organizationId, definitionId }: Run,
     { version }: DialledAgent,
   ): Promise<void> {
     const { services, log } = this.#deps;
     try {
       const { configurations = {}, definition } = version ?? {};
-      const owner = { organizationId, configurations, ...(definition && { definition }) };
+      const owner = { runId, organizationId, configurations, ...(definition && { definition }) };
       const { plan } = await services.speech.planOf(owner);
       prepareSpeech(plan);
     } catch (error) {

@@ -13,6 +13,8 @@ export interface SpeechOwner {
   configurations: Record<string, unknown>;
   /** Of the same version. Default: no node has services of its own. */
   definition?: WorkflowDefinition;
+  /** Of the call: log lines about its services have it. */
+  runId?: string | undefined;
 }
 
 /** The language model of the first node, and of the nodes that have others. */

@@ -69,7 +69,7 @@ export class OrganizationModels implements LanguageModelSource {
   #model(settings: readonly LlmSettings[], owner: SpeechOwner): LanguageModel | undefined {
     const { models, log } = this.#deps;
     try {
-      return models.of(settings);
+      return models.of(settings, { log: logOf(log, owner) });
     } catch (error) {
       log.warn({ err: error, organizationId: owner.organizationId }, 'language model not usable');
       return models.of([]);
@@ -88,9 +88,13 @@ export class OrganizationSpeech extends OrganizationModels implements SpeechSour
   async planOf(owner: SpeechOwner): Promise<PlannedSpeech> {
     const { services } = this.#deps;
     const { first, nodes, faults } = await settingsOf(this.#deps, owner);
-    const planned = services.plan(first, nodes);
+    const planned = services.plan(first, nodes, logOf(this.#deps.log, owner));
     return { plan: planned.plan, faults: [...faults, ...planned.faults] };
   }
+}
+
+function logOf(log: Log, { runId }: SpeechOwner): Log {
+  return runId === undefined ? log : log.child({ runId });
 }
 
 interface CallSettings {

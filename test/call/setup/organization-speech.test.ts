@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SpeechOwner } from '../../../src/call/setup/call-services.ts';
 import {
   OrganizationModels,
   OrganizationSpeech,
 } from '../../../src/call/setup/organization-speech.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { SpeechServices } from '../../../src/speech/speech-services.ts';
@@ -50,9 +51,10 @@ function open(
   const speech = new OrganizationSpeech({ ...deps, services } as never);
   const planOf = (
     configurations: Record<string, unknown> = {},
-    more: Pick<SpeechOwner, 'definition'> = {},
+    more: Pick<SpeechOwner, 'definition' | 'runId'> = {},
   ) => speech.planOf({ organizationId: '7', configurations, ...more });
   return {
+    clock,
     speech,
     planOf,
     asked,
@@ -83,6 +85,32 @@ describe("the speech services of an organization's call", () => {
     expect([plan.stt?.name, plan.tts.name]).toEqual(['deepgram', 'elevenlabs']);
     expect(plan.llm).toBeDefined();
     expect(faults).toEqual([]);
+  });
+
+  it('stand in the log with the run of the call in which they fail', async () => {
+    const gone = { base_url: 'http://127.0.0.1:9' };
+    const model = { ...llm, ...gone, fallbacks: [{ ...llm, ...gone, model: 'other' }] };
+    const { planOf, lines, clock } = open(
+      configured({ stt: { ...stt, ...gone }, tts: { ...tts, ...gone }, llm: model }),
+    );
+    const { plan } = await planOf({}, { runId: '42' });
+    const nothing = (): void => undefined;
+    const listener = { onPartial: nothing, onFinal: nothing, onError: nothing };
+    const session = plan.stt?.open(OPEN_SPEECH, listener);
+    const spoken = { onAudio: nothing, onWords: nothing, onDone: nothing, onError: nothing };
+    plan.tts.stream?.(undefined, spoken).push('Hello there.');
+    const asked = { messages: [{ role: 'user' as const, content: 'Hi.' }], tools: [] };
+    void plan.llm
+      ?.respond(asked as never, { onText: nothing }, AbortSignal.timeout(20_000))
+      .catch(nothing);
+    const runOf = (text: string) => lines().find(({ msg }) => msg === text)?.['runId'];
+    await vi.waitFor(async () => {
+      await clock.advanceAsync(1_000, 50);
+      const failed = 'language model failed, the next one is used';
+      const runs = ['recogniser replaced', 'voice failed', failed].map(runOf);
+      expect(runs).toEqual(['42', '42', '42']);
+    });
+    session?.close();
   });
 
   it("are those of the workflow's version where it has its own", async () => {
