@@ -15,7 +15,7 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { getCampaign } from './campaigns.ts';
 import { contactSpans } from './contact-spans.ts';
-import { deleteSomeContacts } from './contact-sync-claims.ts';
+import { analyzeContacts, deleteSomeContacts } from './contact-sync-claims.ts';
 
 /** Contacts of the parent in one statement: some 10 ms of the embedded engine if all of them are copied. */
 const PIECE_ROWS_MAX = 500;
@@ -55,6 +55,7 @@ export async function createRedialCampaign(
   if (id === undefined) return undefined;
   try {
     const contacts = await copyContacts(context, { id, parentId, redial });
+    await analyzeContacts(context, contacts);
     if (contacts > 0 && (await show(context, parent, { id, contacts }))) {
       return await getCampaign(context, organizationId, id);
     }

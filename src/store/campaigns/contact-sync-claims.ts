@@ -16,6 +16,8 @@ const LEASE_MS = 30_000;
 const MISSED_MS = 30_000;
 /** The node that has the file may be away for repair, not for ever. */
 const MISSED_MS_MAX = 86_400_000;
+/** Of fewer contacts, the worst plan takes a few milliseconds. */
+const ANALYZED_MIN = 1_000;
 /** Contacts of one delete statement, so that other connections do not wait long for the engine. */
 const DELETED_MAX = 2_000;
 
@@ -96,6 +98,7 @@ export async function finishSync(context: StoreContext, id: string): Promise<Cam
   const now = new Date(context.clock.now());
   // Another process that reads the same file adds no contacts that are not stored by now.
   const stored = await contactsStored(context, id);
+  await analyzeContacts(context, stored);
   const nothing = logged(context, {
     event: 'completed',
     message: 'The campaign was completed: its contact file has nobody to call',
@@ -118,6 +121,19 @@ export async function finishSync(context: StoreContext, id: string): Promise<Cam
     .returning(names)
     .executeTakeFirst();
   return row === undefined ? undefined : toCampaign(row);
+}
+
+/** So that the planner knows of the new contacts before rounds and claims look for those that are due: without, each sorts
+ *  all of them until the database's own maintenance comes, a minute later or more (60,000 contacts: 0.1 to 0.4 s of the
+ *  engine). Where another one analyzes the table at this moment, that does. */
+export async function analyzeContacts({ db, log }: StoreContext, stored: number): Promise<void> {
+  if (stored < ANALYZED_MIN) return;
+  try {
+    await sql`analyze (skip_locked) campaign_contacts (campaign_id, state, due_at)`.execute(db);
+  } catch (error) {
+    // Without it the campaign is slower for a while.
+    log.warn({ err: error }, 'contacts of a campaign not analyzed');
+  }
 }
 
 /** The campaign is `failed`, also if it was paused meanwhile; its stored contacts are deleted. Undefined if the
