@@ -215,10 +215,12 @@ describe('a call that is started', () => {
       owners.push(owner);
       return planOf(owner);
     };
-    await harness.start();
+    const { runId } = await harness.start();
     await harness.until(() => owners.length > 0);
     const { organizationId } = harness.at.owner;
-    expect(owners).toEqual([{ organizationId, configurations: settings, definition: content }]);
+    expect(owners).toEqual([
+      { runId, organizationId, configurations: settings, definition: content },
+    ]);
   });
 
   it('is led to its end when it is picked up', async () => {

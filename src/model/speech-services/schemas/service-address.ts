@@ -9,7 +9,7 @@ const CHARACTERS_MAX = 2_000;
 export function serviceAddress(protocol: RegExp) {
   return z
     .url({ protocol, error: ({ input }) => problemOf(input, protocol) })
-    .max(CHARACTERS_MAX)
+    .max(CHARACTERS_MAX, `must have at most ${CHARACTERS_MAX} characters`)
     .refine(
       (text) => has(text, ({ username, password }) => username === '' && password === ''),
       'must not have a user name or a password: keys belong in api_key, which is sealed',
