@@ -43,6 +43,13 @@ describe('a call that ends within a replay', () => {
     expect([at.rig.text, at.rig.errors, at.clock.timers]).toEqual([many(4), [], 0]);
   });
 
+  it('asks no other recogniser, and loses none, where the embedded one has no room at that moment', async () => {
+    const at = call({ refuses: true }, {});
+    at.rig.recognizer.speechStarted();
+    await finished(at);
+    expect([at.rig.errors, at.b.service.sessions, at.clock.timers]).toEqual([[], [], 0]);
+  });
+
   it('has the words of the next service also where they are fewer than those it gave before', async () => {
     const at = call({ lastMs: 100, revisesPartials: true });
     at.says(many(4));

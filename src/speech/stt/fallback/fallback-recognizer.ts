@@ -350,7 +350,7 @@ export class FallbackRecognizer implements Recognizer {
     }
     // The embedded recogniser has no room. That says nothing about the next call.
     this.#endSession();
-    this.#use(this.#line.next(), error);
+    if (!this.#isFinishing) this.#use(this.#line.next(), error);
   }
 
   /** Nothing takes its place. What else a session has that was asked for its last words still counts. */
