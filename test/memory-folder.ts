@@ -66,8 +66,9 @@ function removeLeftovers(): void {
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    // Another user's process may not be signalled.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 

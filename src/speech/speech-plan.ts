@@ -29,7 +29,7 @@ export interface SpeechPlan extends NodeSpeech {
   /** Nodes whose services differ, by id. */
   nodes?: ReadonlyMap<string, NodeSpeech>;
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
-   *  The session sets it, and writes them into the call's log; what came before then follows at once. */
+   *  The session sets it, and writes them into the call's log; setting it reports those that came before at once. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
   /** The call is over: what it holds of its keys is free for others. */
   release?: () => void;

@@ -4,8 +4,8 @@
 import type { Egress } from '../../egress/egress-rule.ts';
 import { type CheckedFields, text } from './key-check-table.ts';
 
-/** For a person; undefined: the settings name no address, or the tenant is not told what listens where. `signal` ends
- *  the wait. Never rejects. */
+/** A sentence for the owner of the settings. Undefined: they have no address, or the egress rule hides what listens at
+ *  addresses from tenants. `signal` ends the wait. Never rejects. */
 export async function reachability(
   fields: CheckedFields,
   egress: Egress,

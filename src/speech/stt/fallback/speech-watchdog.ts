@@ -15,8 +15,8 @@ const LATENCY_MS = 500;
 /** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. Two, so that a
  *  word is found where two sessions of a service have stopped. */
 const SHORT_DOUBTS_MAX = 2;
-/** That were not looked into, one after the other: as many again allow the next two, as the service may have stopped.
- *  Doubled each time that it had not. */
+/** Short turns in a row without a sign of life, after those: the last of so many is looked into, because the service may have
+ *  stopped. Twice as many are needed after each time that it had not. */
 const PASSED_MIN = 2;
 /** Silences without words between them that are looked into; after that, it is the line that has no words. */
 const SILENCES_MAX = 2;
@@ -30,6 +30,7 @@ export class SpeechWatchdog {
   readonly #onSilent: (detail: string) => void;
   #timer: Timer | undefined;
   #shortDoubts = 0;
+  /** Short turns in a row without a sign of life that were not looked into, and at how many the last one is. */
   #passed = 0;
   #passedMax = PASSED_MIN;
   /** Where the short speech begins that was looked into last. */
