@@ -12,6 +12,7 @@ import {
   signatureOf,
   withCallHarness,
 } from '../call-harness.ts';
+import { idleRun } from '../idle-run.ts';
 
 const held = withCallHarness();
 
@@ -82,20 +83,7 @@ describe('a media socket', () => {
   it('finds no run of a browser behind it, whatever token it brings', async () => {
     const harness = await held.harness.prepare();
     const url = await ringing(harness);
-    const { store, owner } = harness.at;
-    const { id } = await store.starts.createIdle({
-      organizationId: owner.organizationId,
-      workflowId: harness.workflow.id,
-      definitionId: harness.version.id,
-      name: 'browser',
-      mode: 'smallwebrtc',
-      callType: 'inbound',
-      configurationId: null,
-      providerCallId: null,
-      initialContext: {},
-      gatheredContext: {},
-      logs: {},
-    });
+    const id = await idleRun(harness, { mode: 'smallwebrtc', callType: 'inbound' });
     expect(await knock(harness, changed(url, 7, id))).toBe(4401);
     expect(await harness.run(id)).toMatchObject({ state: 'initialized', startedAt: null });
     expect(harness.callControl.activeCalls).toBe(0);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
 import { CALL, chat, withCallHarness } from '../call-harness.ts';
+import { idleRun, newRunOf } from '../idle-run.ts';
 
 const held = withCallHarness();
 
@@ -105,7 +106,7 @@ describe('a hang-up', () => {
 
   it('closes a run that was never dialled, and once; it gets no call any more', async () => {
     const harness = await held.harness.prepare();
-    const runId = await idleRun(harness);
+    const runId = await idleRun(harness, ofConfiguration(harness));
     const asked = () => harness.callControl.hangUp(wanted(harness, runId));
     const [done] = await Promise.all([asked(), asked()]);
     expect(done).toMatchObject({ state: 'completed', disposition: 'system_cancelled' });
@@ -118,7 +119,7 @@ describe('a hang-up', () => {
 
   it('of a run whose call is started at the same time leaves no line open', async () => {
     const harness = await held.harness.prepare();
-    const runId = await idleRun(harness);
+    const runId = await idleRun(harness, ofConfiguration(harness));
     const { runs, starts } = harness.deps.store;
     const patch = runs.patch.bind(runs);
     let starting: Promise<unknown> | undefined;
@@ -152,34 +153,18 @@ describe('a hang-up', () => {
   });
 });
 
-async function idleRun(harness: typeof held.harness): Promise<string> {
-  const { id } = await harness.at.store.starts.createIdle(aRun(harness, null));
-  return id;
-}
-
 /** A run that no call of this process belongs to. */
 async function elsewhere(
   harness: typeof held.harness,
   providerCallId: string | null,
 ): Promise<string> {
-  const { id } = (await harness.at.store.runs.create(aRun(harness, providerCallId), 10)).run;
+  const run = newRunOf(harness, { ...ofConfiguration(harness), providerCallId });
+  const { id } = (await harness.at.store.runs.create(run, 10)).run;
   return id;
 }
 
-function aRun(harness: typeof held.harness, providerCallId: string | null): NewRun {
-  return {
-    organizationId: harness.at.owner.organizationId,
-    workflowId: harness.workflow.id,
-    definitionId: harness.version.id,
-    name: 'r',
-    mode: 'twilio',
-    callType: 'inbound',
-    configurationId: harness.configuration.id,
-    providerCallId,
-    initialContext: {},
-    gatheredContext: {},
-    logs: {},
-  };
+function ofConfiguration(harness: typeof held.harness): Partial<NewRun> {
+  return { callType: 'inbound', configurationId: harness.configuration.id };
 }
 
 /** That the provider has named a call is stored once it is released. */

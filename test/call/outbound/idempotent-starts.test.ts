@@ -7,7 +7,10 @@ import { closeOrphanedRuns } from '../../../src/call/control/crash-recovery.ts';
 import { idempotencyKeyOf } from '../../../src/call/outbound/idempotent-starts.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallHarness } from '../call-harness.ts';
+import { idleRun } from '../idle-run.ts';
 
+/** A run of a browser. */
+const BROWSER = { name: 'mine', mode: 'smallwebrtc', callType: 'inbound' } as const;
 const held = withCallHarness();
 const KEYED = { idempotencyKey: 'order-7' };
 
@@ -159,7 +162,7 @@ describe('a test call', () => {
     expect(await harness.runs()).toEqual([]);
     const { runId } = await harness.startTest();
     expect(await refused({ runId })).toBe('RUN_HAS_CALL');
-    const idle = await idleRun(harness);
+    const idle = await idleRun(harness, BROWSER);
     const other = await otherAgent(harness);
     expect(await refused({ runId: idle, workflowId: other })).toBe('RUN_OF_OTHER_WORKFLOW');
     await harness.at.sql('update organizations set concurrent_call_limit = 1');
@@ -195,7 +198,7 @@ describe('a test call', () => {
 
   it('goes out on a run that was created for it, once', async () => {
     const harness = await held.harness.prepare();
-    const runId = await idleRun(harness);
+    const runId = await idleRun(harness, BROWSER);
     expect(await harness.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
     expect(await harness.startTest({ runId, ...KEYED })).toEqual({ runId, runName: 'mine' });
     expect(await harness.run(runId)).toMatchObject({ mode: 'twilio', providerCallId: CALL });
@@ -212,7 +215,7 @@ describe('a run, however it was started', () => {
     // Versions of both in turn, so that no id is one's by chance.
     await store.workflows.saveDraft(harness.workflow.id, { definition: chat });
     await store.workflows.saveDraft(other, { definition: chat });
-    const idle = await idleRun(harness);
+    const idle = await idleRun(harness, BROWSER);
     const { runId: production } = await harness.start();
     const { runId: test } = await harness.startTest();
     const { runId: theirs } = await harness.startTest({ workflowId: other });
@@ -236,23 +239,6 @@ describe('a run, however it was started', () => {
     );
   });
 });
-
-async function idleRun(harness: typeof held.harness): Promise<string> {
-  const { id } = await harness.at.store.starts.createIdle({
-    organizationId: harness.at.owner.organizationId,
-    workflowId: harness.workflow.id,
-    definitionId: harness.version.id,
-    name: 'mine',
-    mode: 'smallwebrtc',
-    callType: 'inbound',
-    configurationId: null,
-    providerCallId: null,
-    initialContext: {},
-    gatheredContext: {},
-    logs: {},
-  });
-  return id;
-}
 
 async function otherAgent(harness: typeof held.harness): Promise<string> {
   const { workflow } = await harness.at.store.workflows.create(harness.at.owner, {

@@ -7,6 +7,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { problemsIn } from '../../../src/workflow/graph/workflow-refused.ts';
 import { otherOrganization } from '../../store/runs/completed-runs.ts';
 import { type CallHarness, NUMBER, withCallHarness } from '../call-harness.ts';
+import { idleRun } from '../idle-run.ts';
 
 const held = withCallHarness();
 
@@ -95,19 +96,7 @@ describe('a start that names', () => {
   it('a run of another organization is refused as not found, and the run stays idle', async () => {
     const harness = await held.harness.prepare();
     const other = await otherOrganization(harness.at);
-    const { id } = await harness.at.store.starts.createIdle({
-      organizationId: harness.at.owner.organizationId,
-      workflowId: harness.workflow.id,
-      definitionId: harness.version.id,
-      name: 'theirs',
-      mode: 'twilio',
-      callType: 'outbound',
-      configurationId: null,
-      providerCallId: null,
-      initialContext: {},
-      gatheredContext: {},
-      logs: {},
-    });
+    const id = await idleRun(harness);
     await harness.at.sql('update runs set organization_id = $1', [other]);
     expect(await tried(harness, { runId: id })).toBe('Workflow run not found');
     expect(await harness.run(id)).toMatchObject({ state: 'initialized', providerCallId: null });

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { lateAnswer, loseAnswer } from '../../store/sent-statements.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
+import { idleRun } from '../idle-run.ts';
 
 const held = withCallHarness();
 const LOOK_MS = 15_000;
@@ -97,22 +98,3 @@ describe('a start that goes on', () => {
     ]);
   });
 });
-
-/** Created without a call. */
-async function idleRun(harness: CallHarness): Promise<string> {
-  const { store, owner } = harness.at;
-  const { id } = await store.starts.createIdle({
-    organizationId: owner.organizationId,
-    workflowId: harness.workflow.id,
-    definitionId: harness.version.id,
-    name: 'WR-1',
-    mode: 'twilio',
-    callType: 'outbound',
-    configurationId: null,
-    providerCallId: null,
-    initialContext: {},
-    gatheredContext: {},
-    logs: {},
-  });
-  return id;
-}
