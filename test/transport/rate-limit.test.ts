@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RateLimiter } from '../../src/transport/rate-limit.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
@@ -10,60 +10,68 @@ function taken(limiter: RateLimiter, bytes: number): number {
   return 5_000;
 }
 
-function after(stallMs: number) {
+/** A connection on which messages of 100 bytes came for a minute, 20 in a second, and then none for `silentMs`. */
+function after(silentMs: number) {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock, RATE);
-  clock.advance(60_000);
-  clock.advance(stallMs);
-  clock.stalled = { endMs: clock.monotonicMs(), ms: stallMs };
-  return { clock, limiter };
+  const send = (ms: number) => {
+    for (let i = 0; i < ms / 50; i++) {
+      clock.advance(50);
+      expect(limiter.allows(100)).toBe(true);
+    }
+  };
+  send(60_000);
+  clock.advance(silentMs);
+  return { clock, limiter, send };
 }
 
 it('a second brings what the rate allows and no more', () => {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock, RATE);
   expect(taken(limiter, 1)).toBe(100);
-  clock.advance(1_000);
-  expect(taken(limiter, 1_000)).toBe(10);
+  const bytes = new RateLimiter(clock, RATE);
+  expect(taken(bytes, 1_000)).toBe(10);
 });
 
-it('a burst after the process was suspended is allowed for that time, once', () => {
-  const { clock, limiter } = after(8_000);
-  expect(taken(limiter, 1)).toBe(900);
-  clock.advance(1_000); // Known as a stall still.
-  expect(taken(limiter, 1)).toBe(100);
-  const next = after(8_000);
-  expect(taken(next.limiter, 1_000)).toBe(90);
+it('who sends as much as allowed in each second saves nothing', () => {
+  const clock = new FakeClock();
+  const limiter = new RateLimiter(clock, RATE);
+  for (let second = 0; second < 60; second++) {
+    for (let i = 0; i < 100; i++) expect(limiter.allows(1)).toBe(true);
+    clock.advance(1_000);
+  }
+  for (let i = 0; i < 100; i++) expect(limiter.allows(1)).toBe(true);
+  expect(limiter.allows(1)).toBe(false);
 });
 
-it('a stall excuses a minute at most, and no connection that was not there', () => {
-  expect(taken(after(3_600_000).limiter, 0)).toBe(5_000);
-  expect(taken(after(3_600_000).limiter, 1_000)).toBe(610);
-  const { clock } = after(8_000);
-  expect(taken(new RateLimiter(clock, RATE), 1)).toBe(100);
+describe.each([
+  ['that was silent for 12 s', 12_000],
+  ['that was silent for a minute', 60_000],
+])('a connection %s', (_, silentMs) => {
+  it('may send at once what it did not', () => {
+    const { limiter } = after(silentMs);
+    for (let i = 0; i < silentMs / 50; i++) expect(limiter.allows(100)).toBe(true);
+  });
 });
 
-it('another stall is excused by itself', () => {
-  const { clock, limiter } = after(2_000);
-  expect(taken(limiter, 1)).toBe(300);
-  clock.advance(3_000);
-  clock.stalled = { endMs: clock.monotonicMs(), ms: 1_000 };
-  expect(taken(limiter, 1)).toBe(200);
+it('a backlog may come in parts, and in the time of the next messages', () => {
+  const { limiter, send } = after(30_000);
+  for (let i = 0; i < 300; i++) expect(limiter.allows(100)).toBe(true);
+  send(1_000);
+  for (let i = 0; i < 300; i++) expect(limiter.allows(100)).toBe(true);
 });
 
-it('a burst after a time without a read is allowed for that time, once and for five seconds', () => {
-  const unread = (ms: number) => {
-    const clock = new FakeClock();
-    const limiter = new RateLimiter(clock, RATE);
-    clock.advance(60_000);
-    limiter.excuse(ms);
-    return { clock, limiter };
-  };
-  const { clock, limiter } = unread(8_000);
-  expect(taken(limiter, 1)).toBe(900);
+it('what is caught up has a limit, in messages and in bytes, and is caught up once', () => {
+  const { clock, limiter } = after(3_600_000);
+  expect(taken(limiter, 1)).toBe(1_200);
   clock.advance(1_000);
   expect(taken(limiter, 1)).toBe(100);
-  const late = unread(8_000);
-  late.clock.advance(5_001);
-  expect(taken(late.limiter, 1)).toBe(100);
+  expect(taken(after(3_600_000).limiter, 1_000)).toBe(120);
+});
+
+it('a connection without a message has saved nothing', () => {
+  const clock = new FakeClock();
+  const limiter = new RateLimiter(clock, RATE);
+  clock.advance(60_000);
+  expect(taken(limiter, 1)).toBe(100);
 });

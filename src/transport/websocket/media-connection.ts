@@ -10,7 +10,6 @@ import type { BatchedReads, SocketKernel } from '../../runtime/direct-socket.ts'
 import type { Clock, Timer } from '../../std/clock.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { RateLimiter } from '../rate-limit.ts';
-import { ReadGaps } from '../read-gaps.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
@@ -107,8 +106,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
     this.#ws = new WebsocketStream({ ...options, messageBytesMax, listener: this });
-    const { reads } = this.#ws;
-    this.reads = reads && new ReadGaps(reads, clock, (ms) => this.#rate.excuse(ms));
+    this.reads = this.#ws.reads;
   }
 
   get open(): boolean {
@@ -264,7 +262,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#early.push(message);
   }
 
-  /** Counts messages and bytes of the current second; false once the connection is closing. */
+  /** Counts messages and bytes; false once the connection is closing. */
   #withinRate(bytes: number): boolean {
     if (!this.#taking) return false;
     if (this.#rate.allows(bytes)) return true;
