@@ -62,12 +62,7 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
     ? {
         connectionString: target.url,
         application_name: APPLICATION_NAMES[traffic],
-        ...(isPooled(target.url)
-          ? {}
-          : {
-              statement_timeout: STATEMENT_MS_MAX,
-              idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
-            }),
+        ...(isPooled(target.url) ? {} : sessionSettings(target.url)),
         keepAlive: true,
       }
     : {
@@ -78,7 +73,21 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
       };
 }
 
-/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. The timeouts of a statement
+/** No statement is worth compiling (JIT): where PostgreSQL thought so by a wrong guess of its cost, a start of calls took up
+ *  to 3 s in place of milliseconds. Options of the address go before ours. */
+function sessionSettings(url: string): PoolConfig & { connectionString: string } {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  const asked = address?.searchParams.get('options');
+  if (asked != null) address?.searchParams.delete('options'); // The driver would take it in place of ours.
+  return {
+    connectionString: asked == null ? url : String(address),
+    options: `-c jit=off ${asked ?? ''}`.trimEnd(),
+    statement_timeout: STATEMENT_MS_MAX,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+  };
+}
+
+/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. Timeouts of statements and `jit`
  *  are then those of the role; our own wait for an answer ends all the same. Nothing else here needs a session:
  *  statements are unnamed, and there is no LISTEN, no advisory lock and no setting beyond a transaction. */
 function isPooled(url: string): boolean {

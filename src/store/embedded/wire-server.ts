@@ -190,28 +190,14 @@ export class PostgresWireServer {
     this.#scheduleTurn();
   }
 
-  /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error) until none is
-   *  left; then releases the engine if it is idle. */
+  /** Serves the owner until it has nothing more; then releases the engine if it is idle. */
   #serve(session: Session): void {
     this.#silence?.cancel();
-    for (;;) {
-      const message = session.messages.next();
-      if (message === undefined) break;
-      if (message === null || isTerminate(message)) {
-        session.socket.destroy();
-        this.#leave(session);
-        return;
-      }
-      const answer = this.#executeFor(session, message);
-      if (answer === undefined) return;
-      session.status = statusAfter(answer);
-      session.socket.write(answer);
-      if (session.status === undefined && mustBeReadyAfter(message, answer)) {
-        // After a panic (a full disk, a failed fsync) it sends no more.
-        this.#options.broken(new Error('the engine does not come to rest'));
-        return;
-      }
-    }
+    // A statement is five messages: their answers go out in one write.
+    session.socket.cork();
+    const isServed = this.#answer(session);
+    session.socket.uncork();
+    if (!isServed) return;
     if (session.socket.writableLength > UNREAD_BYTES_MAX) session.socket.destroy();
     if (session.status === 'idle') {
       this.#release(session);
@@ -220,6 +206,29 @@ export class PostgresWireServer {
         session.socket.destroy();
         this.#leave(session);
       });
+    }
+  }
+
+  /** Runs the owner's messages one at a time (the engine loses the rest of a batch after an error) until none is left.
+   *  False if the session has ended, or the engine broke. */
+  #answer(session: Session): boolean {
+    for (;;) {
+      const message = session.messages.next();
+      if (message === undefined) return true;
+      if (message === null || isTerminate(message)) {
+        session.socket.destroy();
+        this.#leave(session);
+        return false;
+      }
+      const answer = this.#executeFor(session, message);
+      if (answer === undefined) return false;
+      session.status = statusAfter(answer);
+      session.socket.write(answer);
+      if (session.status === undefined && mustBeReadyAfter(message, answer)) {
+        // After a panic (a full disk, a failed fsync) it sends no more.
+        this.#options.broken(new Error('the engine does not come to rest'));
+        return false;
+      }
     }
   }
 

@@ -1,0 +1,52 @@
+// What a connection to a PostgreSQL server sets for its session.
+
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectionConfig } from '../../../src/store/db/connections.ts';
+import { engines, startServer, type TestServer } from '../databases.ts';
+
+describe.runIf(engines().includes('server'))('a connection to a server', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startServer();
+  }, 60_000);
+  afterAll(() => server?.stop());
+
+  async function settings(extra = ''): Promise<Record<string, string>> {
+    const target = { kind: 'server', url: `${server.url}${extra}` } as const;
+    const { max: _, ...config } = connectionConfig(target, 'calls');
+    const client = new Client(config);
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ name: string; setting: string }>(
+        `select name, setting from pg_settings
+         where name in ('jit', 'statement_timeout', 'idle_in_transaction_session_timeout', 'work_mem')`,
+      );
+      return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('compiles no statement, and has timeouts', async () => {
+    expect(await settings()).toMatchObject({
+      jit: 'off',
+      statement_timeout: '9000',
+      idle_in_transaction_session_timeout: '15000',
+    });
+  });
+
+  it('has the options of its address too, which go before', async () => {
+    const options = encodeURIComponent('-c work_mem=8MB');
+    expect(await settings(`&options=${options}`)).toMatchObject({ jit: 'off', work_mem: '8192' });
+    expect(await settings(`&options=${encodeURIComponent('-c jit=on')}`)).toMatchObject({
+      jit: 'on',
+    });
+  });
+
+  it('sends no option to a pooler', async () => {
+    const target = { kind: 'server', url: `${server.url}&pgbouncer=1` } as const;
+    expect(connectionConfig(target, 'calls')).not.toHaveProperty('options');
+    expect(await settings('&pgbouncer=1')).toMatchObject({ statement_timeout: '0' });
+  });
+});
