@@ -6,6 +6,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { type Clock, nextTick, type Timer } from '../../std/clock.ts';
 import type { PgliteEngine } from './pglite-engine.ts';
+import { type Prepared, PreparedStatements } from './prepared-statements.ts';
 import { type Traffic, TurnQueue } from './turn-queue.ts';
 import {
   BEGIN,
@@ -59,6 +60,7 @@ interface Session {
   application: string | undefined;
   /** The message with the SQL that it carries out. */
   statement: Uint8Array | undefined;
+  prepared: Prepared;
   /** Undefined while the engine is in the middle of its messages. */
   status: TransactionStatus | undefined;
   isWaiting: boolean;
@@ -72,6 +74,7 @@ export class PostgresWireServer {
   readonly #server: Server;
   readonly #sessions = new Set<Session>();
   readonly #waiting = new TurnQueue<Session>();
+  readonly #prepared: PreparedStatements;
   #owner: Session | undefined;
   #isTurnDue = false;
   #silence: Timer | undefined;
@@ -79,6 +82,8 @@ export class PostgresWireServer {
   constructor(options: EngineServerOptions) {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
+    const execute = (message: Uint8Array) => this.#execute(message);
+    this.#prepared = new PreparedStatements({ clock: options.clock, execute });
   }
 
   listen(path: string): Promise<void> {
@@ -112,6 +117,7 @@ export class PostgresWireServer {
       messages: new FrontendMessages(),
       application: undefined,
       statement: undefined,
+      prepared: { name: undefined },
       status: 'idle',
       isWaiting: false,
       isBeginning: false,
@@ -273,18 +279,21 @@ export class PostgresWireServer {
     // Others may have made settings that would live on in our session.
     if (trafficOf(session.application ?? '') === undefined) {
       if (this.#execute(queryMessage('discard all')) === undefined) return;
+      this.#prepared.forget();
     }
     this.#owner = undefined;
   }
 
-  #executeFor(session: Session, message: Uint8Array): Uint8Array | undefined {
+  #executeFor(session: Session, message: Buffer): Uint8Array | undefined {
     const { clock, onSlow } = this.#options;
+    const traffic = trafficOf(session.application ?? '');
+    // Statements of others may have a name.
+    if (traffic === undefined) return this.#execute(message);
     if (isStatement(message)) session.statement = message;
     const startedMs = clock.monotonicMs();
-    const answer = this.#execute(message);
+    const answer = this.#prepared.run(session.prepared, session.status, message);
     const ms = clock.monotonicMs() - startedMs;
-    const traffic = trafficOf(session.application ?? '');
-    if (ms > STATEMENT_MS_MAX && traffic !== undefined && session.statement !== undefined) {
+    if (ms > STATEMENT_MS_MAX && session.statement !== undefined) {
       onSlow?.({ traffic, ms, sql: statementText(session.statement) });
     }
     return answer;
