@@ -128,7 +128,7 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
     .optional()
     .describe(
-      "A PostgreSQL server (15 or newer) in place of the embedded one. Through PgBouncer (transaction pooling): add `?pgbouncer=1`, and set by `alter role ... set` what the gateway else sets itself: `statement_timeout = '9s'`, `idle_in_transaction_session_timeout = '15s'`, `jit = off`.",
+      "A PostgreSQL server (15 or newer) in place of the embedded one. Through PgBouncer (transaction pooling): add `?pgbouncer=1`, and set by `alter role ... set` what the gateway else sets itself: `statement_timeout = '9s'`, `idle_in_transaction_session_timeout = '15s'`, `jit = off`, `max_parallel_workers_per_gather = 0`, `random_page_cost = 1.1`.",
     ),
   PATCHBAY_NODE: z
     .string()

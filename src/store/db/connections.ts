@@ -74,20 +74,25 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
 }
 
 /** No statement is worth compiling (JIT): where PostgreSQL thought so by a wrong guess of its cost, a start of calls took up
- *  to 3 s in place of milliseconds. Options of the address go before ours. */
+ *  to 3 s in place of milliseconds. None is worth several processes, which take processors from those of calls. A page at
+ *  random costs hardly more than the next one, of memory or a solid-state disk: with the default of 4, each piece of a
+ *  list by tag read all runs. */
+const SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0 -c random_page_cost=1.1';
+
+/** Options of the address go before ours. */
 function sessionSettings(url: string): PoolConfig & { connectionString: string } {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const asked = address?.searchParams.get('options');
   if (asked != null) address?.searchParams.delete('options'); // The driver would take it in place of ours.
   return {
     connectionString: asked == null ? url : String(address),
-    options: `-c jit=off ${asked ?? ''}`.trimEnd(),
+    options: `${SETTINGS} ${asked ?? ''}`.trimEnd(),
     statement_timeout: STATEMENT_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
   };
 }
 
-/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. Timeouts of statements and `jit`
+/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. Timeouts of statements and SETTINGS
  *  are then those of the role; our own wait for an answer ends all the same. Nothing else here needs a session:
  *  statements are unnamed, and there is no LISTEN, no advisory lock and no setting beyond a transaction. */
 function isPooled(url: string): boolean {

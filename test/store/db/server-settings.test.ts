@@ -20,7 +20,8 @@ describe.runIf(engines().includes('server'))('a connection to a server', () => {
     try {
       const { rows } = await client.query<{ name: string; setting: string }>(
         `select name, setting from pg_settings
-         where name in ('jit', 'statement_timeout', 'idle_in_transaction_session_timeout', 'work_mem')`,
+         where name in ('jit', 'max_parallel_workers_per_gather', 'random_page_cost', 'work_mem',
+           'statement_timeout', 'idle_in_transaction_session_timeout')`,
       );
       return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
     } finally {
@@ -28,9 +29,11 @@ describe.runIf(engines().includes('server'))('a connection to a server', () => {
     }
   }
 
-  it('compiles no statement, and has timeouts', async () => {
+  it('compiles no statement, splits none between processes, and has timeouts', async () => {
     expect(await settings()).toMatchObject({
       jit: 'off',
+      max_parallel_workers_per_gather: '0',
+      random_page_cost: '1.1',
       statement_timeout: '9000',
       idle_in_transaction_session_timeout: '15000',
     });
