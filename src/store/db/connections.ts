@@ -270,6 +270,8 @@ class CheckedClient implements PostgresPoolClient {
       return result;
     } catch (error) {
       this.#broken = isUnusable(error);
+      // Alone it is a transaction, which the server has rolled back so that others could go on.
+      if (isFirst && isDeadlock(error)) return this.query(text, values);
       // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
       const isHarmless = begun === undefined ? isFirst && HARMLESS.test(text) : !COMMITS.test(text);
       if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
@@ -300,6 +302,11 @@ const HARMLESS = /^\s*(select\b|begin\b|start transaction\b|\/\* repeatable \*\/
 const BEGINS = /^\s*(begin|start transaction)\b/i;
 /** Without its answer, nobody knows whether the transaction took place. */
 const COMMITS = /^\s*commit\b/i;
+
+/** The server ends one of the statements that wait for each other. */
+function isDeadlock(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '40P01';
+}
 
 /** Not an answer that is late: the database may be busy with the statement. */
 function isConnectionLost(error: unknown): boolean {
