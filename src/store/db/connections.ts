@@ -233,9 +233,10 @@ function turnLimits(
   };
 }
 
-/** Whether the database may be there in a moment: it does not answer, or says that it starts or stops. */
+/** Whether the database may be there in a moment: it does not answer, says that it starts or stops, or has as many
+ *  connections as it takes, of all processes, of which one may be given back. */
 function isStarting(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || /^57P0[123]$/.test(error.code ?? '');
+  return !(error instanceof DatabaseError) || /^(57P0[123]|53300)$/.test(error.code ?? '');
 }
 
 /** One use of a connection. After a deadline or a broken socket the connection is thrown away. */

@@ -1,8 +1,11 @@
 // What a connection to a PostgreSQL server sets for its session.
 
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectionConfig } from '../../../src/store/db/connections.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { connectionConfig, openDatabase } from '../../../src/store/db/connections.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 import { engines, startServer, type TestServer } from '../databases.ts';
 
 describe.runIf(engines().includes('server'))('a connection to a server', () => {
@@ -51,5 +54,25 @@ describe.runIf(engines().includes('server'))('a connection to a server', () => {
     const target = { kind: 'server', url: `${server.url}&pgbouncer=1` } as const;
     expect(connectionConfig(target, 'calls')).not.toHaveProperty('options');
     expect(await settings('&pgbouncer=1')).toMatchObject({ statement_timeout: '0' });
+  });
+
+  it('is waited for where the server has no place for another', async () => {
+    const { max: _, ...config } = connectionConfig({ kind: 'server', url: server.url }, 'api');
+    const owner = new Client(config);
+    await owner.connect();
+    await owner.query('create role narrow login connection limit 2');
+    const url = server.url.replace('postgres@', 'narrow@');
+    const { log } = quietLog();
+    const ready = () => Promise.resolve();
+    const db = openDatabase({ kind: 'server', url }, { ready, clock: systemClock, log });
+    try {
+      const asked = [1, 2, 3, 4, 5, 6].map(() => sql`select pg_sleep(0.05)`.execute(db));
+      const outcomes = await Promise.allSettled(asked);
+      expect(outcomes.map(({ status }) => status)).toEqual(asked.map(() => 'fulfilled'));
+    } finally {
+      await db.destroy();
+      await owner.query('drop role narrow');
+      await owner.end();
+    }
   });
 });
