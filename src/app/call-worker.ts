@@ -38,8 +38,7 @@ export async function startCallWorker(
   acceptHandedOffSocket(link, takeUpgrades(open, media));
   store.onReentered = () => void control.endTakenCalls(store);
   relayToApi(link, callDeps.events.live, clock);
-  if (link.number === PBX_WORKER) await control.pbxLines.start();
-  control.strandedStarts.start();
+  await control.startJobs({ hasPbxs: link.number === PBX_WORKER });
   const serving = serveWorkerCalls(link, workerOf(open, control, log), clock);
   return {
     drain: () => control.drain(config.drainMs),

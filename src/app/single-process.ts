@@ -75,8 +75,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     else refuseUpgrade(socket, '400 Bad Request');
   });
   await api.listen({ host: config.host, port: config.port });
-  await control.pbxLines.start();
-  control.strandedStarts.start();
+  await control.startJobs({ hasPbxs: true });
   jobs.answerLeftCalls((runId) => control.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);

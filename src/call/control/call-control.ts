@@ -45,16 +45,20 @@ export class CallControl implements CallService {
   readonly campaignCalls: CampaignCalls;
   readonly textChats: TextChats;
   readonly pbxLines: PbxConnections;
-  readonly strandedStarts: StrandedStarts;
   readonly #deps: CallControlDeps;
 
   constructor(deps: CallControlDeps) {
     this.#deps = deps;
-    const { campaignCalls, textChats, pbxLines, strandedStarts } = deps.services;
+    const { campaignCalls, textChats, pbxLines } = deps.services;
     this.campaignCalls = campaignCalls;
     this.textChats = textChats;
     this.pbxLines = pbxLines;
-    this.strandedStarts = strandedStarts;
+  }
+
+  /** Begins what a process that holds calls does by itself until it drains. Of a gateway's processes one has the PBXs. */
+  async startJobs({ hasPbxs }: { hasPbxs: boolean }): Promise<void> {
+    this.#deps.services.strandedStarts.start();
+    if (hasPbxs) await this.pbxLines.start();
   }
 
   get activeCalls(): number {
@@ -146,7 +150,7 @@ export class CallControl implements CallService {
     await remaining.endAll();
     await this.pbxLines.stop();
     await this.textChats.stop();
-    this.strandedStarts.stop();
+    this.#deps.services.strandedStarts.stop();
     intake.stop();
     await remaining.flush();
   }

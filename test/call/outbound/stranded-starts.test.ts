@@ -13,7 +13,7 @@ const KEYED = { idempotencyKey: 'order-7' };
 
 async function watched(): Promise<CallHarness> {
   const harness = await held.harness.prepare();
-  harness.callControl.strandedStarts.start();
+  await harness.callControl.startJobs({ hasPbxs: false });
   return harness;
 }
 

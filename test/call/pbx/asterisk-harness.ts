@@ -35,7 +35,7 @@ export async function withAsterisk(
     },
   });
   harness.number = await harness.addNumber(EXTENSION, { inboundWorkflowId: harness.workflow.id });
-  await harness.callControl.pbxLines.start();
+  await harness.callControl.startJobs({ hasPbxs: true });
   await harness.until(() => asterisk.openEventSockets === 1);
 }
 

@@ -33,7 +33,7 @@ export async function withPbx(harness: CallHarness): Promise<FakeConnection> {
   harness.configuration = await configurePbx(harness);
   const { id: inboundWorkflowId } = harness.workflow;
   harness.number = await harness.addNumber(EXTENSION, { inboundWorkflowId });
-  await harness.callControl.pbxLines.start();
+  await harness.callControl.startJobs({ hasPbxs: true });
   const { connection } = harness.pbx;
   connection.up();
   return connection;
