@@ -205,8 +205,9 @@ function ofFault(error: ServiceFault, provider: string, check: KeyCheck): Verdic
   const { detail } = error;
   const status = Number(error.facts['status'] ?? 0);
   const says = (words: RegExp | undefined): boolean => words?.test(detail) === true;
+  const isAccepted = error.kind === 'quota'; // The account is used up.
   const isRefusal = (check.refusing ?? [401, 403]).includes(status) || says(check.refusingWords);
-  if (isRefusal && !says(check.harmlessWords)) return refused(provider, detail);
+  if (isRefusal && !isAccepted && !says(check.harmlessWords)) return refused(provider, detail);
   // A connection that failed at every address of a name has no words of its own.
   if (status === 0) return unverified(detail === '' ? 'it cannot be reached' : detail);
   return unverified(`it answered ${status}: ${detail}`);

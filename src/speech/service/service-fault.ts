@@ -3,6 +3,7 @@
 
 import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { isObject, parseJson } from '../../std/json.ts';
+import { codesIn, saysUsedUp } from './used-up.ts';
 
 export type ServiceJob = 'stt' | 'tts' | 'llm';
 
@@ -111,6 +112,12 @@ export function faultKindOfStatus(status: number): FaultKind {
   if (status === 408) return 'timeout';
   if (status === 429) return 'rate';
   return status >= 500 ? 'overload' : 'request';
+}
+
+/** The kind of an answer that is an error, by its status and the words of its body. */
+export function faultKindOfRefusal(status: number, text: string): FaultKind {
+  const said = { codes: codesIn(text), message: vendorMessage(text) };
+  return saysUsedUp(status, said) ? 'quota' : faultKindOfStatus(status);
 }
 
 /** The kind of a close code that the service did not give a meaning of its own. Source: RFC 6455 §7.4.1. */

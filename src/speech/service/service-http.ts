@@ -8,7 +8,7 @@ import { ByteParts } from '../../std/byte-parts.ts';
 import type { Clock } from '../../std/clock.ts';
 import {
   faultKindOfError,
-  faultKindOfStatus,
+  faultKindOfRefusal,
   retryAfterMs,
   ServiceFault,
   type ServiceJob,
@@ -235,7 +235,7 @@ export class ServiceHttp {
     }
     const text = parts.take().toString('utf8', 0, ERROR_BYTES_MAX);
     const after = headers['retry-after'];
-    return faultOf(faultKindOfStatus(status), vendorMessage(text), {
+    return faultOf(faultKindOfRefusal(status, text), vendorMessage(text), {
       status,
       retryAfterMs: retryAfterMs(Array.isArray(after) ? after[0] : after, this.#clock.now()),
     });

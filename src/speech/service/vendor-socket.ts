@@ -17,7 +17,7 @@ import {
   type FaultKind,
   faultKindOfClose,
   faultKindOfError,
-  faultKindOfStatus,
+  faultKindOfRefusal,
   retryAfterMs,
   ServiceFault,
   type ServiceJob,
@@ -296,7 +296,7 @@ export class VendorSocket {
     response.on('close', () => {
       const detail = Buffer.concat(parts).toString('utf8', 0, REFUSAL_BYTES_MAX);
       const more = { status, retryAfterMs: after };
-      this.fail(faultKindOfStatus(status), vendorMessage(detail), more);
+      this.fail(faultKindOfRefusal(status, detail), vendorMessage(detail), more);
       request.destroy();
     });
   }

@@ -175,6 +175,15 @@ describe('the check of a key', () => {
     expect(await verdictOf('elevenlabs')).toMatchObject({ verdict: 'unverified' });
   });
 
+  it('takes the key of a used-up account for a good one', async () => {
+    const detail = { status: 'quota_exceeded', message: 'No credits are left.' };
+    world.hosts.answer = () => ({ status: 401, body: { detail } });
+    expect(await verdictOf('elevenlabs')).toMatchObject({
+      verdict: 'unverified',
+      message: 'it answered 401: No credits are left.',
+    });
+  });
+
   it('understands a refusal under another status', async () => {
     world.hosts.answer = () => ({
       status: 400,

@@ -216,6 +216,15 @@ describe('a request to a service', () => {
     await expect(answer.bytes(100)).rejects.toMatchObject({ kind: 'network' });
   });
 
+  it('says that the account is used up where the words do and the status does not', async () => {
+    const url = await serve((_, response) =>
+      response.writeHead(429).end('{"error":{"code":"insufficient_quota","message":"pay"}}'),
+    );
+    const { http } = client();
+    const wanted = { kind: 'quota', detail: 'pay', facts: { status: 429 } };
+    await expect(http.request({ ...post, url })).rejects.toMatchObject(wanted);
+  });
+
   it('does not connect to an address that the egress rule forbids', async () => {
     const url = await serve((_, response) => response.end());
     const { http } = client(createEgress({ isSignUpOpen: true, allowed: [] }));

@@ -7,6 +7,7 @@ import {
   retryAfterMs,
   ServiceFault,
 } from '../../service/service-fault.ts';
+import { saysUsedUp } from '../../service/used-up.ts';
 
 /** What a service says about an error, of any shape. */
 export interface ErrorFacts {
@@ -34,7 +35,7 @@ export interface HttpRefusal {
 /** Codes and types of errors. Exhausted money does not recover by waiting; a tool call that the model's own server
  *  cannot read may be readable in the next answer. */
 const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
-  ['quota', /insufficient_(quota|balance)|billing|payment_required/i],
+  ['quota', /insufficient_(quota|balance)|billing|payment_required|\b402\b/i],
   ['protocol', /tool_use_failed|malformed_function_call/i],
   ['rate', /rate_?limit|too_many_requests|resource_exhausted|\b429\b/i],
   ['auth', /authentication|unauthenticated|invalid_api_key|api_key_invalid|\b401\b/i],
@@ -68,7 +69,13 @@ export function serviceFault(
 ): ServiceFault {
   const words = [error.code, error.type].map((each) => String(each ?? ''));
   const vendorCode = words.find((each) => /^[a-z][\w.-]{1,60}$/i.test(each));
-  const named = KINDS.find(([, pattern]) => pattern.test(words.join(' ')))?.[0];
+  const isUsedUp = saysUsedUp(refusal?.status ?? 400, {
+    codes: words,
+    message: error.message ?? '',
+  });
+  const named = isUsedUp
+    ? 'quota'
+    : KINDS.find(([, pattern]) => pattern.test(words.join(' ')))?.[0];
   const isTooLong =
     TOO_LONG_STATUSES.includes(refusal?.status) &&
     TOO_LONG.test([...words, error.message ?? ''].join(' '));

@@ -124,8 +124,9 @@ const CLOSES: Record<number, FaultKind> = {
   4104: 'request',
 };
 
-/** 1008 is also the close of a refused key. */
+/** 1008 is also the close of a refused key, and of an account without funds. */
 export function kindOfClose(code: number, reason: string): FaultKind | undefined {
+  if (code === 1008 && /insufficient (funds|account balance)/i.test(reason)) return 'quota';
   if (code === 1008 && /auth|api key|token/i.test(reason)) return 'auth';
   return CLOSES[code];
 }

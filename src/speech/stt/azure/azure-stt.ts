@@ -20,7 +20,8 @@ const SEGMENTATION_MS = 300;
 const statuses = {
   TooManyRequests: 'rate',
   BadRequest: 'request',
-  Forbidden: 'forbidden',
+  // Its free subscription ran out of quota.
+  Forbidden: 'quota',
   Error: 'overload',
 } as const;
 

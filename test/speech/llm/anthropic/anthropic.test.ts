@@ -277,6 +277,12 @@ describe('anthropic', () => {
     expect(thrown).toMatchObject({ code, kind, detail: 'Because.', retryAfterMs: 3_000 });
   });
 
+  it('takes a balance that is too low, which has the type of a bad request, for a used-up account', async () => {
+    const words = 'Your credit balance is too low to access the Anthropic API. Please buy credits.';
+    server.script(refused(400, 'invalid_request_error', words));
+    await expect(respond()).rejects.toMatchObject({ kind: 'quota', detail: words });
+  });
+
   it.each([
     ['overloaded_error', 'LLM_FAILED', 'overload'],
     ['rate_limit_error', 'LLM_RATE', 'rate'],

@@ -383,6 +383,7 @@ describe('openai', () => {
     [401, { message: KEY }, 'LLM_AUTH', 'auth'],
     [402, { message: 'Insufficient Balance' }, 'LLM_REFUSED', 'quota'],
     [403, {}, 'LLM_REFUSED', 'forbidden'],
+    [403, { code: 403, message: 'Key limit exceeded (total limit).' }, 'LLM_REFUSED', 'quota'],
     [404, { code: 'model_not_found' }, 'LLM_REFUSED', 'request'],
     [408, {}, 'LLM_FAILED', 'overload'],
     [429, { type: 'insufficient_quota' }, 'LLM_REFUSED', 'quota'],
@@ -412,6 +413,7 @@ describe('openai', () => {
     [{ error: { message: 'x', type: 'server_error' } }, 'LLM_FAILED'],
     [{ error: { code: 'rate_limit_exceeded' } }, 'LLM_RATE'],
     [{ error: 'overloaded' }, 'LLM_FAILED'],
+    [{ error: { code: 402, message: 'Insufficient credits' } }, 'LLM_REFUSED'],
   ])('ends with the error that comes in mid-stream: %j', async (error, code) => {
     server.script({ steps: [chunk({ content: 'We' }), data(error)] });
     await expect(respond().catch(codeOf)).resolves.toBe(code);

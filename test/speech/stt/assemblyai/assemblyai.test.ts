@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
+import { kindOfClose } from '../../../../src/speech/stt/assemblyai/assemblyai.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
 import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
@@ -188,6 +189,11 @@ describe('AssemblyAI', () => {
     const { rig } = await connect({ faults: { close: { atMs: 300, code } } });
     await rig.turn('w1 w2');
     expect(rig.fault.kind).toBe(kind);
+  });
+
+  it('reports a close because of the account apart from one because of the key', () => {
+    expect(kindOfClose(1008, 'Unauthorized Connection: Insufficient Funds')).toBe('quota');
+    expect(kindOfClose(1008, 'Unauthorized Connection: Invalid API token')).toBe('auth');
   });
 
   it('reports the end of the longest session as no fault of the service', async () => {

@@ -130,7 +130,7 @@ describe('Azure Speech as a recogniser', () => {
   it.each([
     ['TooManyRequests', 'rate'],
     ['BadRequest', 'request'],
-    ['Forbidden', 'forbidden'],
+    ['Forbidden', 'quota'],
     ['Error', 'overload'],
   ])('reports a phrase with %s as %s', async (status, kind) => {
     const { rig } = await connect({ status });

@@ -144,6 +144,15 @@ describe('ElevenLabs', () => {
     },
   );
 
+  // It counted as a wrong key, which the owner would have replaced in vain.
+  it('reports a used-up account by which the connection is refused', async () => {
+    const detail = { status: 'quota_exceeded', message: 'This request exceeds your limit.' };
+    const { say } = await setUp({ refuse: { status: 401, body: JSON.stringify({ detail }) } });
+    const { heard } = say('Hello.');
+    await vi.waitFor(() => expect(heard.ends).toHaveLength(1));
+    expect(heard.end).toMatchObject({ kind: 'quota', detail: detail.message });
+  });
+
   it('reports a used-up account in the middle of an utterance', async () => {
     const { say } = await setUp({ failsAfterMs: 300, failure: 'quota' });
     const { heard, stream } = say('This is a longer sentence.');

@@ -1,0 +1,42 @@
+// Whether the words of a refusal say that the account is used up (quota, credits, funds). Services say so under statuses that
+// mean something else: ElevenLabs 401, OpenAI and Sarvam 429, Anthropic 400, Azure and OpenRouter 403. 402 needs no words.
+// Sources: the services' API references and error bodies that their users have reported (November 2026).
+
+import { isObject, parseJson } from '../../std/json.ts';
+
+/** Codes in the fields of `CODE_KEYS`. */
+const CODES =
+  /(^|_)(insufficient_(quota|balance|credits?|funds)|payment_required|billing_(error|not_active|hard_limit_reached)|credit_limit)(_error|_exceeded)?$/i;
+/** Also the name of a limit of requests or connections, where the status is 429. */
+const QUOTA_CODE = /^quota_exceeded$/i;
+/** Sentences of Anthropic, Azure (free tier), OpenRouter (a key's own limit), xAI, Fireworks and Gemini (prepaid), which have
+ *  no code. As long as needed to be no words of an agent that a service quotes. */
+const SENTENCES =
+  /credit balance is too low to access the|out of call volume quota|^key limit exceeded|used all available credits or reached|reaching the monthly spending limit|prepayment credits are depleted/i;
+
+const CODE_KEYS = ['code', 'type', 'status', 'error_code', 'err_code', 'error'];
+const NESTED_KEYS = ['error', 'detail'];
+const DEPTH_MAX = 4;
+
+/** `codes`: of the service, in any order. `message`: its words. */
+export function saysUsedUp(
+  status: number,
+  { codes, message }: { codes: readonly string[]; message: string },
+): boolean {
+  if (status < 400 || status >= 500) return false;
+  if (status !== 429 && codes.some((code) => QUOTA_CODE.test(code))) return true;
+  return codes.some((code) => CODES.test(code)) || SENTENCES.test(message);
+}
+
+/** Codes in the body of an error, of the usual shapes. */
+export function codesIn(text: string): string[] {
+  return codesOf(parseJson(text), 0);
+}
+
+function codesOf(value: unknown, depth: number): string[] {
+  if (depth >= DEPTH_MAX) return [];
+  if (Array.isArray(value)) return codesOf(value[0], depth + 1);
+  if (!isObject(value)) return [];
+  const own = CODE_KEYS.map((key) => value[key]).filter((code) => typeof code === 'string');
+  return [...own, ...NESTED_KEYS.flatMap((key) => codesOf(value[key], depth + 1))];
+}
