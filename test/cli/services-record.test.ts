@@ -123,7 +123,7 @@ describe('patchbay services record', () => {
   // time of the call.
   // Storing a service with the relay's address has its key and voice checked through the relay, which had ended by the
   // time of the call.
-  it('counts no request without a body as a session: such are the checks of keys and voices', async () => {
+  it('counts no check of a key or a voice as a session: requests without a body, and that of MiniMax', async () => {
     const acme = await startHttpService(({ response }) => response.end('{}'));
     let sessions = 0;
     const relay = await startRelay({
@@ -137,9 +137,11 @@ describe('patchbay services record', () => {
     for (const path of ['/v1/models', '/v1/voices/anna']) await fetch(`${relay.url}${path}`);
     // As a token of Azure is asked for.
     await fetch(`${relay.url}/sts/v1.0/issueToken`, { method: 'POST' });
+    const check = { method: 'POST', body: '{"voice_type":"voice_cloning"}' };
+    await fetch(`${relay.url}/v1/get_voice`, check);
     await fetch(`${relay.url}/v1/speech`, { method: 'POST', body: '{"text":"Hello."}' });
     await vi.waitFor(() => expect(sessions).toBe(1));
-    expect(acme.asked).toHaveLength(4);
+    expect(acme.asked).toHaveLength(5);
   });
 
   it('takes keys out of fields, addresses and subprotocols', async () => {

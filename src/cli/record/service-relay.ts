@@ -22,6 +22,8 @@ const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const REFUSAL_BYTES_MAX = 4_096;
 /** Messages of the service before the client's end is open. */
 const WAITING_MAX = 100;
+/** The check of MiniMax's key, which has a body. */
+const CHECK_WITH_BODY = /\/get_voice(\?|$)/;
 /** Of the connection between two programs. */
 const HOP =
   /^(host|connection|upgrade|keep-alive|transfer-encoding|proxy-.*|sec-websocket-.*|accept-encoding)$/i;
@@ -39,8 +41,8 @@ export interface RelayOptions {
   /** http or https; the path before those of requests. */
   to: URL;
   capture: WireCapture;
-  /** A request with a body is answered, or a websocket is closed. Requests without one are checks of keys and voices, or
-   *  lists: a service that is stored with the relay's address has them before any call. */
+  /** A request with a body is answered, or a websocket is closed. Requests without one, and MiniMax's `get_voice`, are checks
+   *  of keys and voices, or lists: a service that is stored with the relay's address has them before any call. */
   onSession(): void;
 }
 
@@ -99,7 +101,7 @@ function relayRequest(of: Session, request: IncomingMessage, response: ServerRes
       capture.closed(session, 'client', { reason: 'left' });
       outer.destroy();
     }
-    if (hasBody(request)) of.onSession();
+    if (hasBody(request) && !CHECK_WITH_BODY.test(url)) of.onSession();
   });
   noteBody(of, 'client', request);
   request.pipe(outer);
