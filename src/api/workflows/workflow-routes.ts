@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Workflow, WorkflowStatus } from '../../model/workflow.ts';
+import type { Workflow, WorkflowStatus, WorkflowVersion } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { WorkflowContent } from '../../store/workflows/workflow-versions.ts';
 import { keepUnseen, stripUnknownData } from '../../workflow/graph/node-data.ts';
@@ -187,8 +187,9 @@ function updateRoute(api: Api, deps: ServiceRouteDeps): void {
       const { organizationId } = principalOf(request);
       const workflow = await workflowOf(deps, organizationId, request.params.workflow_id);
       const { id } = workflow;
-      const change = await draftChange(deps, workflow, request.body);
-      if (Object.keys(change).length > 0) await workflows.saveDraft(id, change);
+      await workflows.changeDraft(id, (stored) =>
+        draftChange(deps, { workflow, stored }, request.body),
+      );
       const { name } = request.body;
       if (typeof name === 'string') await workflows.rename(organizationId, id, name);
       return shownWorkflow(deps, organizationId, id);
@@ -200,10 +201,9 @@ type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[]
 
 async function draftChange(
   deps: ServiceRouteDeps,
-  workflow: Workflow,
+  { workflow, stored: shown }: { workflow: Workflow; stored: WorkflowVersion | undefined },
   body: z.infer<typeof workflowUpdate>,
 ): Promise<DraftChange> {
-  const shown = await shownVersion(deps, workflow.id);
   const definition = body.workflow_definition;
   const configurations = body.workflow_configurations;
   const variables = body.template_context_variables;

@@ -6,6 +6,7 @@ import { withContext } from '../db/with-context.ts';
 import { ListedDispositions } from './listed-dispositions.ts';
 import {
   callSecondsMax,
+  changeDraft,
   createDraft,
   getByStatus,
   getInService,
@@ -51,6 +52,7 @@ export function workflowStore(context: StoreContext) {
     moveToFolder,
     getCounted: getCountedWorkflow,
     saveDraft,
+    changeDraft,
     createDraft,
     publish: publishDraft,
     versions: listVersions,

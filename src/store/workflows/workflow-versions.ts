@@ -2,6 +2,7 @@
 // to one workflow are serialised by its row's lock. Secrets in the content are sealed. A trigger path is live while
 // the published version or the draft has it; it belongs to its workflow for ever. Source: contract §5.2.
 
+import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import {
@@ -21,7 +22,11 @@ export interface WorkflowContent {
   templateContextVariables: Record<string, unknown>;
 }
 
+type DraftPatch = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
 type Row = Selectable<WorkflowVersionTable>;
+
+/** Each takes as long as the checks of keys, and another client must change the draft within it. */
+const CHANGE_TRIES_MAX = 5;
 
 /** The draft, created from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
 export async function createDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
@@ -33,27 +38,66 @@ export async function createDraft(context: StoreContext, id: string): Promise<Wo
 export async function saveDraft(
   context: StoreContext,
   id: string,
-  patch: Partial<WorkflowContent> & { triggerPaths?: readonly string[] },
+  patch: DraftPatch,
 ): Promise<WorkflowVersion> {
   return changeVersions(context, id, async (tx, organizationId) => {
     const draft = await draftRow(context, tx, id);
-    const change = {
-      ...changedContent(context, { organizationId, draft, patch }),
-      ...(patch.templateContextVariables !== undefined && {
-        template_context_variables: jsonText(patch.templateContextVariables),
-      }),
-      ...(patch.triggerPaths !== undefined && { trigger_paths: [...patch.triggerPaths] }),
-    };
-    if (Object.keys(change).length === 0) return draft;
-    const row = await tx
-      .updateTable('workflow_versions')
-      .set(change)
-      .where('id', '=', draft.id)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    await syncTriggers(tx, id);
-    return row;
+    return patchDraft(context, tx, { organizationId, draft, patch });
   });
+}
+
+/** The same with what `change` makes of the draft, or of the published version if there is none. It may take its time, and is
+ *  asked once more where another client has changed that meanwhile: no change is lost. Throws what `change` throws,
+ *  WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT, STORE_UNAVAILABLE. */
+export async function changeDraft(
+  context: StoreContext,
+  id: string,
+  change: (stored: WorkflowVersion | undefined) => Promise<DraftPatch>,
+): Promise<void> {
+  for (let tries = 0; tries < CHANGE_TRIES_MAX; tries++) {
+    const stored = await getByStatus(context, id, 'draft', 'published');
+    const patch = await change(stored);
+    if (Object.keys(patch).length === 0) return;
+    let isStill = false;
+    await changeVersions(context, id, async (tx, organizationId) => {
+      const draft = await draftRow(context, tx, id);
+      isStill = hasContentOf(stored, toVersion(context, organizationId, draft));
+      return isStill ? patchDraft(context, tx, { organizationId, draft, patch }) : draft;
+    });
+    if (isStill) return;
+  }
+  throw new GatewayError('STORE_UNAVAILABLE');
+}
+
+function hasContentOf(stored: WorkflowVersion | undefined, current: WorkflowVersion): boolean {
+  const { definition, configurations } = current;
+  return (
+    stored !== undefined &&
+    isDeepStrictEqual([stored.definition, stored.configurations], [definition, configurations])
+  );
+}
+
+async function patchDraft(
+  context: StoreContext,
+  tx: TransactionContext,
+  { organizationId, draft, patch }: { organizationId: string; draft: Row; patch: DraftPatch },
+): Promise<Row> {
+  const change = {
+    ...changedContent(context, { organizationId, draft, patch }),
+    ...(patch.templateContextVariables !== undefined && {
+      template_context_variables: jsonText(patch.templateContextVariables),
+    }),
+    ...(patch.triggerPaths !== undefined && { trigger_paths: [...patch.triggerPaths] }),
+  };
+  if (Object.keys(change).length === 0) return draft;
+  const row = await tx
+    .updateTable('workflow_versions')
+    .set(change)
+    .where('id', '=', draft.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await syncTriggers(tx, draft.workflow_id);
+  return row;
 }
 
 /** The former published version becomes archived. Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */

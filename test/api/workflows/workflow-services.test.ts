@@ -1,6 +1,7 @@
 // Speech services of a workflow's own: checked, sealed and masked as those of organizations. Source: contract §5.5.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Asked } from '../../fakes/services/service-hosts.ts';
 import { KEY, MASK, withServiceHosts } from './service-world.ts';
 
 const world = await withServiceHosts();
@@ -54,6 +55,23 @@ describe("a workflow's own services", () => {
     const kept = await stored();
     expect(kept.model_configuration_v2_override.byok.pipeline.llm.api_key).toBe(KEY);
     expect(kept.max_call_duration).toBe(60);
+  });
+
+  // The mask was resolved before the check of the keys, and what it had stood for was stored after it.
+  it('do not bring back a key that another client has replaced while they were checked', async () => {
+    expect((await save(whole({ llm: openai }))).status).toBe(200);
+    hosts.asked.length = 0;
+    const isOld = ({ headers }: Asked) => headers['authorization'] === `Bearer ${KEY}`;
+    hosts.answer = (asked) => (isOld(asked) ? undefined : { status: 200 });
+    const masked = save(whole({ llm: { ...openai, api_key: MASK, model: 'gpt-5' } }));
+    await vi.waitFor(() => expect(hosts.asked.some(isOld)).toBe(true), { timeout: 10_000 });
+    const replaced = { ...openai, api_key: 'sk-fedcba9876543210' };
+    expect((await save(whole({ llm: replaced }))).status).toBe(200);
+    served.test.clock.advance(60_000);
+    const { status, text } = await masked;
+    expect([status, text]).toEqual([422, expect.stringContaining('appears to be masked')]);
+    const kept = (await stored()).model_configuration_v2_override.byok.pipeline.llm;
+    expect(kept).toMatchObject(replaced);
   });
 
   it("take the organization's key for its mask", async () => {
