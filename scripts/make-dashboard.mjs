@@ -294,8 +294,11 @@ const rows = {
     [
       'Services not used',
       'short',
-      [[now('patchbay_service_circuit_open', 'service'), '{{service}}']],
-      'Accounts and settings of a service in whose place calls use the next one, because it failed.',
+      [
+        [now('patchbay_service_circuit_open', 'service'), '{{service}}'],
+        [each('patchbay_service_key_full_total', 'kind, service'), '{{kind}} {{service}} key full'],
+      ],
+      'Accounts and settings of a service in whose place calls use the next one, because it failed; calls that did because a key had all its sessions in use.',
     ],
     [
       'Model tokens',

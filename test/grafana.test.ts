@@ -202,17 +202,37 @@ describe('the alert rules', () => {
       },
     };
     const tests = [open('0 0 1x10', [fired]), open('0 1 1 0x10', []), open('0x12', [])];
-    const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
-    const file = join(folder, 'tests.json');
-    const ruleFiles = [join(process.cwd(), 'grafana/alerts.yml')];
-    writeFileSync(
-      file,
-      JSON.stringify({ rule_files: ruleFiles, evaluation_interval: '1m', tests }),
-    );
-    const checked = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-    rmSync(folder, { recursive: true });
-    expect(checked.stdout + checked.stderr).toContain('SUCCESS');
-    expect(checked.status).toBe(0);
+    expectAlerts(tests);
+  });
+
+  it('notice a key with all its sessions in use, also by its first call, and for ten minutes', ({
+    skip,
+  }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      skip('promtool is not installed (Debian package prometheus)');
+    }
+    const labels = { instance: 'gw:8000', kind: 'stt', service: 'deepgram' };
+    const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+    const full = (values: string, expected: object[]) => ({
+      interval: '1m',
+      input_series: [
+        { series: `patchbay_service_key_full_total{worker="1",${shown.join(',')}}`, values },
+      ],
+      alert_rule_test: [{ eval_time: '20m', alertname: 'KeyAtLimit', exp_alerts: expected }],
+    });
+    const fired = {
+      exp_labels: { ...labels, severity: 'warn' },
+      exp_annotations: {
+        summary: 'A key of deepgram (stt) has all its sessions in use: calls use the next service',
+        runbook: 'docs/operations.md#keyatlimit',
+      },
+    };
+    expectAlerts([
+      full('_x15 1x10', [fired]),
+      full('1x15 2x10', [fired]),
+      full('1x2 2x25', []),
+      full('3x25', []),
+    ]);
   });
 
   it('and so are the expressions of the dashboard', ({ skip }) => {
@@ -231,3 +251,15 @@ describe('the alert rules', () => {
     expect(checked.stdout + checked.stderr).toContain(`${rules.length} rules found`);
   });
 });
+
+/** By the rules that ship. */
+function expectAlerts(tests: object[]): void {
+  const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+  const file = join(folder, 'tests.json');
+  const ruleFiles = [join(process.cwd(), 'grafana/alerts.yml')];
+  writeFileSync(file, JSON.stringify({ rule_files: ruleFiles, evaluation_interval: '1m', tests }));
+  const checked = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  expect(checked.stdout + checked.stderr).toContain('SUCCESS');
+  expect(checked.status).toBe(0);
+}

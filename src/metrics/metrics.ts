@@ -270,6 +270,12 @@ export const serviceFaults = new Counter({
   labelNames: ['kind', 'service', 'fault'] as const,
   registers,
 });
+export const fullKeys = new Counter({
+  name: 'patchbay_service_key_full_total',
+  help: 'Calls that used the next service because all sessions of a key were in use, by kind (stt, tts) and service',
+  labelNames: ['kind', 'service'] as const,
+  registers,
+});
 export const openCircuits = new GaugeOfEntries({
   name: 'patchbay_service_circuit_open',
   help: 'Accounts and settings of a speech service that calls do not use because it failed',
@@ -288,7 +294,6 @@ export const promptCache = new Counter({
   labelNames: ['result'] as const,
   registers,
 });
-
 export const deliveries = new Counter({
   name: 'patchbay_deliveries_total',
   help: 'Attempts to deliver webhooks after calls, by result',
@@ -319,7 +324,6 @@ export const toolSeconds = new Histogram({
   buckets: LATENCY_SECONDS,
   registers,
 });
-
 export const storeSeconds = new Histogram({
   name: 'patchbay_store_seconds',
   help: 'Statements to the database',
@@ -344,7 +348,6 @@ export const recordingLostBytes = new Counter({
   labelNames: ['reason'] as const,
   registers,
 });
-
 export const vadWindows = new Counter({
   name: 'patchbay_vad_windows_total',
   help: 'Windows of 32 ms that voice activity detection (VAD) evaluated, and that it skipped as no louder than the noise',

@@ -3,7 +3,7 @@
 // uses its next service, and the service is not asked.
 
 import { createHash } from 'node:crypto';
-import { serviceFaults } from '../../metrics/metrics.ts';
+import { fullKeys, serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
@@ -83,6 +83,7 @@ export class SessionLimit {
 /** For the owner of the key. */
 export function limitFault(job: ServiceJob, name: string, limit: SessionLimit): ServiceFault {
   serviceFaults.inc({ kind: job, service: name, fault: 'rate' });
+  fullKeys.inc({ kind: job, service: name });
   const detail = `all ${limit.max} sessions of the key are in use`;
   return new ServiceFault(job, name, 'rate', { detail });
 }

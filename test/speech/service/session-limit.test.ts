@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { SessionLimit, SessionLimits } from '../../../src/speech/service/session-limit.ts';
+import { fullKeys } from '../../../src/metrics/metrics.ts';
+import {
+  limitFault,
+  SessionLimit,
+  SessionLimits,
+} from '../../../src/speech/service/session-limit.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function limit(configured?: number): { clock: FakeClock; sessions: SessionLimit } {
@@ -97,4 +102,11 @@ describe('the limits of a process', () => {
     expect(limits.of(settings, 5)).toBe(used);
     expect(limits.of({ ...settings, api_key: 'key-0' }, 5)).not.toBe(unused);
   });
+});
+
+it('a key at its limit counts in a metric of its own: its circuit stays closed', async () => {
+  const { sessions } = limit(2);
+  limitFault('stt', 'acme', sessions);
+  const { values } = await fullKeys.get();
+  expect(values).toContainEqual({ labels: { kind: 'stt', service: 'acme' }, value: 1 });
 });
