@@ -208,6 +208,18 @@ const body = z.discriminatedUnion('type', [
         detail: z.string(),
       })
       .optional(),
+    /** The call went on with another speech service; the fault may pass. */
+    change: z
+      .object({
+        job: z.enum(['llm', 'tts', 'stt']),
+        /** As in `service`, or the error's code. */
+        kind: z.string(),
+        from: z.string(),
+        fromModel: z.string(),
+        to: z.string(),
+        toModel: z.string(),
+      })
+      .optional(),
   }),
   /** A text chat was rewound: the events between `toSeq` and this one no longer count. */
   z.object({ type: z.literal('chat.rewound'), toSeq: z.number() }),

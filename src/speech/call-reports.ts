@@ -1,29 +1,34 @@
-// The faults of one call's services that go on until somebody changes a key, an account or a setting. What a service meets
-// before the session listens, as with a greeting that is made while the phone rings, is kept for it.
-
-import type { ServiceFault } from './service/service-fault.ts';
+// What one call's services report to the owner of the call: faults that go on until somebody changes something, changes of
+// service because of faults that pass. What comes before the session listens, as with a greeting that is made while the phone
+// rings, is kept for it.
 
 /** Each service reports one or two. */
 const EARLY_MAX = 20;
 
-type Listener = (fault: ServiceFault) => void;
+export class CallReports<Report> {
+  readonly #early: Report[] = [];
+  #left: number;
+  #listener: ((report: Report) => void) | undefined;
 
-export class PermanentFaults {
-  readonly #early: ServiceFault[] = [];
-  #listener: Listener | undefined;
+  /** `max`: of the call; later ones are dropped. */
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#left = max;
+  }
 
-  get listener(): Listener | undefined {
+  get listener(): ((report: Report) => void) | undefined {
     return this.#listener;
   }
 
-  set listener(listener: Listener | undefined) {
+  set listener(listener: ((report: Report) => void) | undefined) {
     this.#listener = listener;
     if (listener === undefined) return;
-    for (const fault of this.#early.splice(0)) listener(fault);
+    for (const report of this.#early.splice(0)) listener(report);
   }
 
-  readonly report = (fault: ServiceFault): void => {
-    if (this.#listener !== undefined) this.#listener(fault);
-    else if (this.#early.length < EARLY_MAX) this.#early.push(fault);
+  readonly report = (report: Report): void => {
+    if (this.#left <= 0) return;
+    this.#left -= 1;
+    if (this.#listener !== undefined) this.#listener(report);
+    else if (this.#early.length < EARLY_MAX) this.#early.push(report);
   };
 }

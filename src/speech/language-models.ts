@@ -7,6 +7,7 @@ import { FallbackModel } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { openModel } from './llm/registry.ts';
 import { ServiceCache } from './service/service-cache.ts';
+import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 
@@ -17,7 +18,8 @@ interface OfCall {
   log?: Log;
   /** A permanent fault, once for each service. */
   onPermanentFault?: (fault: ServiceFault) => void;
-  /** The same, of earlier calls. */
+  onChanged?: (change: ServiceChange) => void;
+  /** The faults of earlier calls that last. */
   onKnownFault?: (fault: ServiceFault) => void;
 }
 
@@ -37,7 +39,7 @@ export class LanguageModels {
   /** The models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
   of(
     settings: readonly LlmSettings[],
-    { onPermanentFault, onKnownFault, log = this.#means.log }: OfCall = {},
+    { onPermanentFault, onChanged, onKnownFault, log = this.#means.log }: OfCall = {},
   ): LanguageModel | undefined {
     const [first] = settings;
     if (first === undefined) return this.#gateway?.ofCall?.() ?? this.#gateway;
@@ -55,7 +57,7 @@ export class LanguageModels {
       return { model, circuit };
     });
     const { clock } = this.#means;
-    return new FallbackModel({ services, clock, log, onPermanentFault });
+    return new FallbackModel({ services, clock, log, onPermanentFault, onChanged });
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LanguageModel } from './llm/llm.ts';
+import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import type { TextToSpeech } from './tts/tts.ts';
@@ -31,6 +32,9 @@ export interface SpeechPlan extends NodeSpeech {
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
    *  The session sets it, and writes them into the call's log; setting it reports those that came before at once. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  /** The call goes on with another service because of a fault that may pass, as `onPermanentFault`. At most
+   *  `CHANGES_MAX` of a call. */
+  onServiceChanged?: ((change: ServiceChange) => void) | undefined;
   /** The call is over: what it holds of its keys is free for others. */
   release?: () => void;
 }

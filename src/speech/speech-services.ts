@@ -11,12 +11,13 @@ import type {
   SttSettings,
   TtsSettings,
 } from '../model/speech-services/speech-settings.ts';
+import { CallReports } from './call-reports.ts';
 import type { LanguageModels } from './language-models.ts';
 import type { LanguageModel } from './llm/llm.ts';
-import { PermanentFaults } from './permanent-faults.ts';
 import { CallSessions } from './service/call-sessions.ts';
 import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
+import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 import { SessionLimits } from './service/session-limit.ts';
@@ -49,6 +50,8 @@ export interface NodeSettings extends SpeechSettings {
 
 /** In one fault. */
 const NODES_NAMED_MAX = 10;
+/** Changes of one call that its owner gets: services that fail in turn would fill the call's log. */
+const CHANGES_MAX = 20;
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
 /** One call's plan in the making. */
@@ -56,6 +59,7 @@ interface Planning {
   faults: GatewayError[];
   held: CallSessions;
   onPermanentFault: (fault: ServiceFault) => void;
+  onChanged: (change: ServiceChange) => void;
   log: Log;
 }
 
@@ -96,9 +100,11 @@ export class SpeechServices {
     log = this.#means.log,
   ): PlannedSpeech {
     const faults: GatewayError[] = [];
-    const permanent = new PermanentFaults();
+    const permanent = new CallReports<ServiceFault>();
+    const changes = new CallReports<ServiceChange>(CHANGES_MAX);
     const held = new CallSessions(this.#means.clock);
-    const planning = { faults, held, onPermanentFault: permanent.report, log };
+    const reports = { onPermanentFault: permanent.report, onChanged: changes.report };
+    const planning = { faults, held, ...reports, log };
     const lists = {
       stt: new SettingLists<SttSettings>(),
       tts: new SettingLists<TtsSettings>(),
@@ -139,6 +145,12 @@ export class SpeechServices {
       set onPermanentFault(listener) {
         permanent.listener = listener;
       },
+      get onServiceChanged() {
+        return changes.listener;
+      },
+      set onServiceChanged(listener) {
+        changes.listener = listener;
+      },
     };
     return { plan, faults };
   }
@@ -152,7 +164,7 @@ export class SpeechServices {
 
   #recognizer(
     lists: readonly (readonly SttSettings[])[],
-    { faults, onPermanentFault, log }: Planning,
+    { faults, onPermanentFault, onChanged, log }: Planning,
   ): { stt: SpeechToText | undefined; unusable: ReadonlySet<number> } {
     const { clock } = this.#means;
     const embedded = this.#embeddedStt;
@@ -170,7 +182,7 @@ export class SpeechServices {
     const stt = createSttFallback({
       services: services.length === 0 ? some : services,
       others: filled,
-      ...{ clock, log, onPermanentFault },
+      ...{ clock, log, onPermanentFault, onChanged },
     });
     const empty = [...usableLists.keys()].filter((nth) => usableLists[nth]?.length === 0);
     return { stt, unusable: new Set(empty) };
@@ -205,7 +217,7 @@ export class SpeechServices {
 
   #synthesizer(
     settings: readonly TtsSettings[],
-    { faults, held, onPermanentFault, log }: Planning,
+    { faults, held, onPermanentFault, onChanged, log }: Planning,
   ): Pick<SpeechPlan, 'tts' | 'voice'> {
     const { clock } = this.#means;
     const services = settings.flatMap((each): TtsFallbackService[] => {
@@ -223,17 +235,17 @@ export class SpeechServices {
     if (first !== undefined && services.every(isEmbedded)) {
       return { tts: first.service, voice: first.voice };
     }
-    const tts = createTtsFallback({ services, held, clock, log, onPermanentFault });
+    const tts = createTtsFallback({ services, held, clock, log, onPermanentFault, onChanged });
     return { tts, voice: undefined };
   }
 
   #languageModel(
     settings: readonly LlmSettings[],
-    { faults, onPermanentFault, log }: Planning,
+    { faults, onPermanentFault, onChanged, log }: Planning,
   ): LanguageModel | undefined {
     const onKnownFault = (fault: ServiceFault): void => void faults.push(fault);
     const [found = { model: this.models.of([]) }] = usable(faults, () => ({
-      model: this.models.of(settings, { onPermanentFault, onKnownFault, log }),
+      model: this.models.of(settings, { onPermanentFault, onChanged, onKnownFault, log }),
     }));
     return found.model;
   }

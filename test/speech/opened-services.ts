@@ -20,5 +20,5 @@ export function openedServices({ withoutStt = false } = {}) {
     gateway: { stt: withoutStt ? undefined : stt, tts, voice: 'slt' },
     ...{ models, means },
   });
-  return { services, stt, tts };
+  return { services, clock, stt, tts };
 }

@@ -4,6 +4,7 @@ import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
 import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
 import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
 import type { SttSettings, TtsSettings } from '../../src/model/speech-services/speech-settings.ts';
+import type { ServiceChange } from '../../src/speech/service/service-change.ts';
 import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
 import type { SpeechServices } from '../../src/speech/speech-services.ts';
 import type { RecognizerListener } from '../../src/speech/stt/stt.ts';
@@ -24,6 +25,7 @@ const SILENT: RecognizerListener = {
   onFinal: () => undefined,
   onError: () => undefined,
 };
+const NEVER = new AbortController().signal;
 const none = { stt: [], tts: [], llm: [] };
 
 let services: SpeechServices;
@@ -200,6 +202,36 @@ describe('the speech plan of a call', () => {
     } finally {
       await server.close();
     }
+  });
+
+  it('has 20 changes of service at most because of faults that pass, those before the session listens among them', async () => {
+    const { services, clock } = open();
+    const baseUrl = 'http://127.0.0.1:9';
+    const gone = (model: string) =>
+      llmServices.openai.parse({
+        provider: 'openai',
+        api_key: 'key-0123',
+        base_url: baseUrl,
+        model,
+      });
+    const { plan } = services.plan({ ...none, llm: [gone('one'), gone('two')] });
+    const reported: ServiceChange[] = [];
+    const request = { messages: [{ role: 'user', content: 'Hi.' }], tools: [] } as never;
+    const asks = async (): Promise<void> => {
+      let isOver = false;
+      const answer = plan.llm?.respond(request, { onText: () => undefined }, NEVER);
+      void answer
+        ?.catch(() => undefined)
+        .finally(() => {
+          isOver = true;
+        });
+      while (!isOver) await clock.advanceAsync(50);
+    };
+    await asks();
+    plan.onServiceChanged = (change) => reported.push(change);
+    expect(reported).toMatchObject([{ job: 'llm', from: { model: 'one' }, to: { model: 'two' } }]);
+    for (let turn = 0; turn < 15; turn++) await asks();
+    expect(reported).toHaveLength(20);
   });
 
   it('keeps what another call met of the settings alone, and shares its clients with it', async () => {

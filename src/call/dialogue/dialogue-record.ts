@@ -2,6 +2,7 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
+import type { ServiceChange } from '../../speech/service/service-change.ts';
 import { ServiceFault } from '../../speech/service/service-fault.ts';
 
 /** The current node. */
@@ -36,13 +37,26 @@ export class DialogueRecord {
 
   /** `fatal`: the conversation cannot go on. */
   fault(error: unknown, fatal: boolean): void {
-    const code = codeOf(error);
-    const text = code === undefined ? 'Unexpected error' : String((error as Error).message);
-    // The owner of the call reads it, who must know what the service says.
-    const detail = error instanceof ServiceFault ? error.detail : '';
-    const message = detail === '' ? text : `${text} (${detail})`;
-    this.note({ type: 'fault', code: code ?? 'UNEXPECTED', message, fatal, ...lasting(error) });
+    const code = codeOf(error) ?? 'UNEXPECTED';
+    this.note({ type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) });
   }
+
+  /** Whoever reads the run must be able to say why a caller heard a pause, and another voice after it. */
+  serviceChanged({ job, fault, from, to }: ServiceChange): void {
+    const kind = fault instanceof ServiceFault ? fault.kind : fault.code;
+    const change = { job, kind, from: from.name, to: to.name };
+    const models = { fromModel: from.model, toModel: to.model };
+    const message = `${messageOf(fault)}; the call goes on with ${to.name}`;
+    const more = { fatal: false, change: { ...change, ...models } };
+    this.note({ type: 'fault', code: fault.code, message, ...more });
+  }
+}
+
+/** The owner of the call reads it, who must know what the service says. */
+function messageOf(error: unknown): string {
+  const text = codeOf(error) === undefined ? 'Unexpected error' : String((error as Error).message);
+  const detail = error instanceof ServiceFault ? error.detail : '';
+  return detail === '' ? text : `${text} (${detail})`;
 }
 
 /** What the owner of a service must know who has to change something. */

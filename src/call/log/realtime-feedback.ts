@@ -91,11 +91,23 @@ function itemOf(body: CallEventBody, originAt: number): Item | undefined {
     case 'fault':
       return {
         type: 'rtf-pipeline-error',
-        payload: { error: body.message, fatal: body.fatal, processor: body.code },
+        payload: {
+          error: body.message,
+          fatal: body.fatal,
+          processor: body.code,
+          ...(body.change !== undefined && { service_change: changeOnWire(body.change) }),
+        },
       };
     default:
       return functionItem(body);
   }
+}
+
+function changeOnWire(
+  change: NonNullable<Extract<CallEventBody, { type: 'fault' }>['change']>,
+): Record<string, string> {
+  const { job, kind, from, fromModel, to, toModel } = change;
+  return { kind: job, fault: kind, from, from_model: fromModel, to, to_model: toModel };
 }
 
 function functionItem(body: CallEventBody): Item | undefined {

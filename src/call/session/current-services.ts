@@ -26,6 +26,7 @@ export class CurrentServices {
     this.#current = plan;
     this.llm = modelOfNode(plan, () => this.#current);
     plan.onPermanentFault = (fault) => options.record.fault(fault, false);
+    plan.onServiceChanged = (change) => options.record.serviceChanged(change);
     options.record.voice = plan.tts;
   }
 

@@ -7,6 +7,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
+import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { historyCharacters, shortenedHistory } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
@@ -26,6 +27,8 @@ export interface FallbackOptions {
   /** A permanent fault, or a prompt that is too long without any history, once for each service: the owner of the call
    *  must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  /** Another model is asked because of a fault that may pass. */
+  onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
 /** Before the second try on the same model. */
@@ -43,6 +46,8 @@ export class FallbackModel implements LanguageModel {
   /** Those that failed in this call. */
   readonly #failed = new Set<LlmFallbackService>();
   readonly #reported = new Set<LlmFallbackService>();
+  /** The model that failed last, until another one is asked. */
+  #left: { model: LanguageModel; error: GatewayError } | undefined;
   /** Characters of history that a model is asked with, after it has refused more in this call. */
   readonly #historyMax = new Map<LlmFallbackService, number>();
 
@@ -64,6 +69,7 @@ export class FallbackModel implements LanguageModel {
     const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
     let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
     for (const service of this.#line()) {
+      this.#noteChange(service);
       const outcome = await this.#attemptInLength(service, job);
       if (!(outcome instanceof GatewayError)) {
         service.circuit.succeeded();
@@ -167,6 +173,14 @@ export class FallbackModel implements LanguageModel {
     }
   }
 
+  #noteChange({ model: to }: LlmFallbackService): void {
+    const left = this.#left;
+    this.#left = undefined;
+    if (left === undefined) return;
+    const change = serviceChange('llm', left.error, { from: left.model, to });
+    if (change !== undefined) this.#options.onChanged?.(change);
+  }
+
   #fail(service: LlmFallbackService, error: GatewayError): void {
     const { log, onPermanentFault } = this.#options;
     const { model, circuit } = service;
@@ -174,9 +188,10 @@ export class FallbackModel implements LanguageModel {
     const facts = { service: model.name, model: model.model, code: error.code };
     log.warn(facts, 'language model failed, the next one is used');
     const fault = faultOf(model, error);
+    const isOfOwner = fault?.isPermanent === true || fault?.kind === 'context';
+    this.#left = isOfOwner ? undefined : { model, error };
     if (fault === undefined) return;
     circuit.failed(fault);
-    const isOfOwner = fault.isPermanent || fault.kind === 'context';
     if (!isOfOwner || this.#reported.has(service)) return;
     this.#reported.add(service);
     onPermanentFault?.(fault);

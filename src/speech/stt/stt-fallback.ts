@@ -4,6 +4,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { ServiceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
@@ -20,6 +21,8 @@ export interface SttFallbackOptions {
   /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
    *  something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  /** Another recogniser has the call because of a fault that may pass. */
+  onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
 /** One for each call. `close` does not close the services. */

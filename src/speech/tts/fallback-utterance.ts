@@ -161,11 +161,7 @@ export class FallbackUtterance implements SpeechStream {
   #done(part: Part): void {
     if (this.#part !== part || this.#isOver) return;
     if (part.audioMs === 0 && isSpeakable(this.#text.slice(part.from))) {
-      const error = silenceOf(part.entry, 'overload');
-      this.#failed(part, error);
-      // Another voice speaks; that this one cannot say the text is for its owner to know.
-      const next = this.#part?.entry;
-      if (next !== undefined && next !== part.entry) this.#listener.onUnspoken?.(error);
+      this.#failed(part, silenceOf(part.entry, 'overload'));
     } else if (this.#isEnded) {
       part.entry.circuit.succeeded();
       this.#finish(() => this.#listener.onDone());

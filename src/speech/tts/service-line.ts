@@ -6,6 +6,7 @@ import { serviceFaults } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
+import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
@@ -29,6 +30,8 @@ export interface TtsFallbackOptions {
   log: Log;
   /** A permanent fault, or the limit of a key, once for each service: the owner of the call must change something. */
   onPermanentFault?: (fault: ServiceFault) => void;
+  /** Another voice speaks because of a fault that may pass. */
+  onChanged?: (change: ServiceChange) => void;
 }
 
 /** The services of one call, and which one speaks. */
@@ -41,6 +44,8 @@ export class ServiceLine {
   /** From which the call has had audio. */
   readonly #proven = new Set<TtsFallbackService>();
   readonly #held: CallSessions;
+  /** Voices that the call has left, until another one speaks. */
+  readonly #left = new Map<TtsFallbackService, ServiceFault>();
   #current: TtsFallbackService | undefined;
   /** Whose connection was opened ahead, and no request has used. */
   #prepared: TtsFallbackService | undefined;
@@ -107,6 +112,7 @@ export class ServiceLine {
   ): SpeechStream {
     const { service, voice, sessions } = entry;
     this.#noteFull(entry);
+    this.#noteLeft(entry);
     this.#prepared = undefined;
     this.#held.hold(sessions);
     const named = entry === this.#options.services[0] ? (wanted ?? voice) : voice;
@@ -131,8 +137,17 @@ export class ServiceLine {
     const others = this.#options.services.filter((each) => each !== entry);
     if (!isLeft || others.every((each) => this.#failed.has(each))) return;
     this.#failed.add(entry);
+    this.#left.set(entry, fault);
     this.#held.leave(entry.sessions);
     if (this.#current === entry) this.#current = undefined;
+  }
+
+  #noteLeft({ service: to }: TtsFallbackService): void {
+    for (const [{ service: from }, fault] of this.#left) {
+      const change = serviceChange('tts', fault, { from, to });
+      if (change !== undefined) this.#options.onChanged?.(change);
+    }
+    this.#left.clear();
   }
 
   /** Services before `entry` that would have spoken, had their keys a session left. */

@@ -142,6 +142,33 @@ describe('a call whose node has another language', () => {
     ]);
   });
 
+  // A run said nothing of a fault that passes: nobody could tell why its caller had heard a pause and another voice.
+  it('has a change of service because of a fault that passes in its run, and not in its owner’s faults', async () => {
+    const { harness } = await call();
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    harness.speech.onServiceChanged?.({
+      job: 'stt',
+      fault: new ServiceFault('stt', 'deepgram', 'overload', { detail: 'busy', status: 503 }),
+      from: { name: 'deepgram', model: 'nova-3' },
+      to: { name: 'vosk', model: '' },
+    });
+    stream.hangUp();
+    const done = await harness.ended(run);
+    const items = done.logs['realtime_feedback_events'] as { type: string; payload: object }[];
+    expect(items.find(({ type }) => type === 'rtf-pipeline-error')?.payload).toEqual({
+      error: 'Speech recognition failed: deepgram, overload 503 (busy); the call goes on with vosk',
+      fatal: false,
+      processor: 'STT_FAILED',
+      service_change: {
+        ...{ kind: 'stt', fault: 'overload' },
+        ...{ from: 'deepgram', from_model: 'nova-3', to: 'vosk', to_model: '' },
+      },
+    });
+    const { organizationId } = harness.at.owner;
+    expect(await harness.at.store.serviceFaults.list(organizationId)).toEqual([]);
+  });
+
   it('keeps the words of a caller who speaks while the node changes', async () => {
     const { harness, english, german, models } = await call();
     models.english.answers = [{ call: 'german' }];

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
 import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { FLITE_VOICES } from '../../../src/speech/tts/flite/flite.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
@@ -277,13 +278,17 @@ describe.skipIf(missing !== undefined)(
           service,
           circuit: new CircuitBreaker({ clock, service: service.name }),
         }));
-        calls.harness.speech.tts = createTtsFallback({ services, clock, log: deps.log });
+        const { speech } = calls.harness;
+        const onChanged = (change: ServiceChange) => speech.onServiceChanged?.(change);
+        speech.tts = createTtsFallback({ services, clock, log: deps.log, onChanged });
         const { stream, run } = await withModel([{ say: ['Ваш приём в пятницу.'] }]);
         const { pcm } = await spoken('opening hours');
         await calls.says(stream, pcm);
         expect(other.asked).toEqual(['Ваш приём в пятницу.']);
         expect(await said(run)).toContain('Ваш приём в пятницу.');
-        expect(await calls.harness.bodies(run, 'fault')).toMatchObject([{ fatal: false }]);
+        expect(await calls.harness.bodies(run, 'fault')).toMatchObject([
+          { fatal: false, change: { job: 'tts', kind: 'overload', from: 'flite', to: 'fake' } },
+        ]);
       });
     });
 

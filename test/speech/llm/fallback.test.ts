@@ -5,10 +5,12 @@ import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
+import { changeInWords } from '../change-in-words.ts';
 import { ask } from './llm-contract.ts';
 
 const { log } = quietLog();
@@ -74,7 +76,10 @@ function run(...scripts: string[][]) {
   const permanent: string[] = [];
   const onPermanentFault = ({ service, kind }: ServiceFault) =>
     permanent.push(`${service} ${kind}`);
-  const open = () => new FallbackModel({ services, clock, log, onPermanentFault });
+  const changes: string[] = [];
+  const onChanged = (change: ServiceChange) => changes.push(changeInWords(change));
+  const reports = { onPermanentFault, onChanged };
+  const open = () => new FallbackModel({ services, clock, log, ...reports });
   let model = open();
   let heard = '';
   const listener = {
@@ -94,7 +99,17 @@ function run(...scripts: string[][]) {
   const newCall = () => {
     model = open();
   };
-  return { clock, models, circuits, permanent, model, newCall, respond, heard: () => heard };
+  return {
+    clock,
+    models,
+    circuits,
+    permanent,
+    changes,
+    model,
+    newCall,
+    respond,
+    heard: () => heard,
+  };
 }
 
 describe('fallback', () => {
@@ -118,6 +133,15 @@ describe('fallback', () => {
       expect(models[0]?.asked).toBe(1);
     },
   );
+
+  it('names the model that is left for a fault that passes, with the one that is asked', async () => {
+    const { respond, changes } = run(['!LLM_TIMEOUT'], ['!LLM_RATE'], ['We!LLM_FAILED', 'Hi.']);
+    expect(await respond()).toBe('LLM_FAILED');
+    expect(changes).toEqual(['m0 to m1, LLM_TIMEOUT', 'm1 to m2, LLM_RATE']);
+    const lasting = run(['auth'], ['Other.']);
+    expect(await lasting.respond()).toBe('Other.');
+    expect([lasting.changes, lasting.permanent]).toEqual([[], ['m0 auth']]);
+  });
 
   it('waits for a limit that passes within a second, and for no longer one', async () => {
     const short = run(['rate800', 'Hi.'], ['Other.']);

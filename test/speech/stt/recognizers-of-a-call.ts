@@ -8,6 +8,7 @@ import {
   type RecognizingOptions,
   RecognizingService,
 } from '../../fakes/services/recognizing-service.ts';
+import { changeInWords } from '../change-in-words.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 import { SpeakingCaller } from './speaking-caller.ts';
 
@@ -21,9 +22,11 @@ export function call(...given: Given[]) {
     return { service, circuit: new CircuitBreaker({ clock, service: name }) };
   });
   const permanent: string[] = [];
+  const changes: string[] = [];
   const stt = createSttFallback({
     ...{ services, clock, log: quietLog().log },
     onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
+    onChanged: (change) => changes.push(changeInWords(change)),
   });
   /** A call on the same services. */
   const again = () => {
@@ -33,7 +36,7 @@ export function call(...given: Given[]) {
   };
   return {
     ...again(),
-    ...{ clock, stt, permanent, again },
+    ...{ clock, stt, permanent, changes, again },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     c: services[2] as (typeof services)[0],

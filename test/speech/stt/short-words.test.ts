@@ -105,7 +105,7 @@ describe('a cough', () => {
     }
     expect([at.rig.text, at.rig.finals.length]).toEqual(['w1 w1 w1 w1', 8]);
     // Its session, the next one, and that to which the call returns.
-    expect(sessionsOf(at.a, at.b)).toEqual([3, 1]);
+    expect([...sessionsOf(at.a, at.b), at.changes]).toEqual([3, 1, []]);
     for (let fault = 0; fault < 2; fault++) at.a.circuit.failed(overload());
     expect(at.a.circuit.state).toBe('closed');
   });
@@ -138,5 +138,6 @@ describe('a cough', () => {
     at.turn('w1');
     at.silence(1_000);
     expect([at.rig.text, ...sessionsOf(at.a, at.b)]).toEqual(['w1', 2, 1]);
+    expect(at.changes).toEqual(['a to b, timeout']);
   });
 });

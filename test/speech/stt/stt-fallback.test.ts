@@ -139,6 +139,7 @@ describe('recognisers with a fallback', () => {
     at.silence(9_000);
     expect(at.rig.text).toBe(many(18));
     expect(at.b.service.sessions).toHaveLength(1);
+    expect(at.changes).toEqual(['a to b, timeout']);
   });
 
   it('replace a session that sends nothing for 2.5 s within speech', () => {
@@ -152,6 +153,7 @@ describe('recognisers with a fallback', () => {
     at.rig.recognizer.finalize();
     at.silence(4_000);
     expect(at.rig.text).toBe(many(16));
+    expect(at.changes).toEqual([]);
   });
 
   it('count no fault for voice without words', () => {
@@ -298,7 +300,7 @@ describe('recognisers with a fallback', () => {
     expect(at.clock.timers).toBeLessThan(10);
   });
 
-  it('report a permanent fault that the caller does not notice, and no transient one', () => {
+  it('report a permanent fault that the caller does not notice, and a transient one as a change', () => {
     const at = call(
       { faults: () => ({ failAtMs: 1_000, kind: 'quota' }) },
       { faults: () => ({ failAtMs: 3_000, kind: 'overload' }) },
@@ -307,6 +309,7 @@ describe('recognisers with a fallback', () => {
     at.turn(many(12));
     at.silence(4_000);
     expect([at.rig.text, at.rig.errors, at.permanent]).toEqual([many(12), [], ['a quota']]);
+    expect(at.changes).toEqual(['b to c, overload']);
   });
 
   it('report the fault once as an error when nothing is left', () => {

@@ -109,13 +109,17 @@ describe('the text of an utterance', () => {
   });
 
   it('may be over for the next voice: it is done with nothing to say', async () => {
-    const { clock, say, logOf } = setUp({ failure: failing(CLAUSE_MS, faultOf('network')) }, {});
+    const { clock, say, logOf, changes } = setUp(
+      { failure: failing(CLAUSE_MS, faultOf('network')) },
+      {},
+    );
     const { heard, stream } = say(CLAUSE);
     await clock.advanceAsync(10_000, 500);
     const before = await counted('voice-1');
     stream.end();
     await clock.advanceAsync(100);
-    expect([logOf(1), heard.ends, heard.unspoken]).toEqual([['flush', 'end'], ['done'], []]);
+    expect([logOf(1), heard.ends]).toEqual([['flush', 'end'], ['done']]);
+    expect(changes).toEqual(['voice-0 to voice-1, network']);
     expect(await counted('voice-1')).toBe(before);
   });
 
@@ -183,7 +187,7 @@ describe('what is heard of an utterance', () => {
     expect([heard.samples, heard.words, heard.ends]).toEqual([samples, [], []]);
     stream.end();
     hand.listener.onDone();
-    expect([heard.ends, heard.unspoken]).toEqual([[], []]);
+    expect(heard.ends).toEqual([]);
     await clock.advanceAsync(5_000, 100);
     expect([heard.ends, heard.ms]).toEqual([['done'], CLAUSE_MS]);
     expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush', 'end']);
@@ -373,18 +377,40 @@ describe('a voice that fails', () => {
   });
 
   it('and cannot say a text that another one says is told to its owner, once', async () => {
-    const { clock, say } = setUp({ failure: failing(0, 'done') }, {});
+    const { clock, say, changes } = setUp({ failure: failing(0, 'done') }, {});
     const { heard, stream } = say(CLAUSE);
     stream.end();
     await clock.advanceAsync(100);
     expect(heard.ends).toEqual(['done']);
-    expect(heard.unspoken).toMatchObject([{ service: 'voice-0', kind: 'overload' }]);
+    expect(changes).toEqual(['voice-0 to voice-1, overload']);
     const alone = setUp({ failure: failing(0, 'done') });
     const only = alone.say(CLAUSE);
     only.stream.end();
     await alone.clock.advanceAsync(100);
-    expect(only.heard.unspoken).toEqual([]);
+    expect(alone.changes).toEqual([]);
     expect(only.heard.end).toMatchObject({ kind: 'overload' });
+  });
+});
+
+describe('a voice that is left for a fault that passes', () => {
+  it('is named with the one that speaks, also where that speaks the next text', async () => {
+    const { clock, say, changes } = setUp(
+      { failure: failing(0, faultOf('timeout')) },
+      { failure: failing(0, faultOf('rate')) },
+      {},
+    );
+    const { heard, stream } = say(CLAUSE);
+    stream.end();
+    await clock.advanceAsync(200);
+    expect(heard.ends).toEqual(['done']);
+    expect(changes).toEqual(['voice-0 to voice-1, timeout', 'voice-1 to voice-2, rate']);
+  });
+
+  it('is no change where the fault lasts, which is reported by itself', async () => {
+    const { clock, say, changes, faults } = setUp({ failure: failing(0, faultOf('auth')) }, {});
+    say(CLAUSE).stream.end();
+    await clock.advanceAsync(200);
+    expect([changes, faults.length]).toEqual([[], 1]);
   });
 });
 

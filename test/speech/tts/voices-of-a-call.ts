@@ -1,6 +1,5 @@
 // A call with several voices behind one another, and what is heard of an utterance.
 
-import type { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
@@ -9,6 +8,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { StreamedTts, type StreamedTtsOptions } from '../../fakes/services/streamed-tts.ts';
 import { FakeTts } from '../../fakes/speech-services.ts';
+import { changeInWords } from '../change-in-words.ts';
 import { HeardUtterance } from './heard-utterance.ts';
 
 export const CLAUSE = 'Your table is booked,';
@@ -20,15 +20,10 @@ export const TEXT = `${CLAUSE} ${SENTENCE} ${LAST}`;
 export class Parts extends HeardUtterance {
   readonly from = [0];
   readonly partMs = [0];
-  readonly unspoken: GatewayError[] = [];
 
   override onAudio(samples: Int16Array): void {
     super.onAudio(samples);
     this.partMs[this.partMs.length - 1] = (this.partMs.at(-1) ?? 0) + samples.length / 8;
-  }
-
-  onUnspoken(error: GatewayError): void {
-    this.unspoken.push(error);
   }
 
   onContinued(fromCharacter: number): void {
@@ -43,6 +38,7 @@ export type VoiceOptions = Omit<StreamedTtsOptions, 'clock'>;
 export function setUp(...voices: (VoiceOptions | TextToSpeech | 'sentences')[]) {
   const clock = new FakeClock();
   const faults: ServiceFault[] = [];
+  const changes: string[] = [];
   const services = voices.map((voice, nth) => ({
     service: serviceOf(voice, nth, clock),
     circuit: new CircuitBreaker({ clock, service: `voice-${nth}` }),
@@ -54,6 +50,7 @@ export function setUp(...voices: (VoiceOptions | TextToSpeech | 'sentences')[]) 
       clock,
       log: quietLog().log,
       onPermanentFault: (fault) => faults.push(fault),
+      onChanged: (change) => changes.push(changeInWords(change)),
     });
   const call = open();
   const say = (...pieces: string[]) => {
@@ -73,7 +70,7 @@ export function setUp(...voices: (VoiceOptions | TextToSpeech | 'sentences')[]) 
   };
   const logOf = (nth: number) => fakeOf(nth).log;
   const voicesOf = (nth: number) => fakeOf(nth).voices;
-  return { clock, services, faults, say, logOf, voicesOf, open };
+  return { clock, services, faults, changes, say, logOf, voicesOf, open };
 }
 
 function serviceOf(

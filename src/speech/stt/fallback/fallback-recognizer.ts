@@ -7,6 +7,7 @@ import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
+import type { ServiceChange } from '../../service/service-change.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
@@ -34,6 +35,7 @@ export interface FallbackRecognizerOptions {
   log: Log;
   /** A fault that the caller does not notice, and that lasts until the owner of the call changes a key or a setting. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  onChanged?: ((change: ServiceChange) => void) | undefined;
   expectation: ExpectedInput;
   listener: RecognizerListener;
 }
@@ -58,11 +60,12 @@ export class FallbackRecognizer implements Recognizer {
 
   constructor(options: FallbackRecognizerOptions) {
     this.#options = options;
-    const { lists, list, first, log, onPermanentFault } = options;
-    this.#line = new RecognizerLine(lists, { list, service: first }, (fault) => {
+    const { lists, list, first, log, onPermanentFault, onChanged } = options;
+    const onPassed = (fault: ServiceFault): void => {
       log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
       onPermanentFault?.(fault);
-    });
+    };
+    this.#line = new RecognizerLine(lists, { list, service: first }, { onPassed, onChanged });
     this.#expectation = options.expectation;
     this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
     this.#rotation = new SessionRotation(options.clock, {
@@ -382,7 +385,7 @@ export class FallbackRecognizer implements Recognizer {
     if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
     const isOther = index !== this.#line.index;
     if (isOther) this.#retry.reset();
-    this.#line.use(index, isLent);
+    this.#line.use(index, fault, isLent);
     this.#open();
     if (isOther) listener.onReplaced?.(entry.service.capabilities);
     // The answers that are due wait for the replay.

@@ -1,7 +1,9 @@
 // The recognisers of one call in order, and which one answers: a list for each step of the conversation that has services
 // of its own.
 
+import type { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import { type ServiceChange, serviceChange } from '../../service/service-change.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import { limitFault, type SessionLimit } from '../../service/session-limit.ts';
 import type { SpeechToText } from '../stt.ts';
@@ -24,6 +26,13 @@ interface Change {
   isReturn: boolean;
 }
 
+interface LineListener {
+  /** A list begins behind a service whose key is at its limit, or none of its services can be used. */
+  onPassed: (fault: ServiceFault) => void;
+  /** Another service has the call because of a fault that may pass. */
+  onChanged?: ((change: ServiceChange) => void) | undefined;
+}
+
 export class RecognizerLine {
   readonly #lists: readonly (readonly SttFallbackService[])[];
   #services: readonly SttFallbackService[];
@@ -31,17 +40,18 @@ export class RecognizerLine {
   /** Of the service that had the call before one that is asked about a single turn. */
   #returnTo: number | undefined;
   #wanted: readonly SttFallbackService[] | undefined;
-  readonly #onPassed: (fault: ServiceFault) => void;
+  /** To the service that is asked about a single turn: it is none if that has no words. */
+  #changeOfTurn: ServiceChange | undefined;
+  readonly #listener: LineListener;
 
-  /** The call begins with `service` of `list`. `onPassed`: a list begins behind a service whose key is at its limit, or
-   *  none of its services can be used. */
+  /** The call begins with `service` of `list`. */
   constructor(
     lists: readonly (readonly SttFallbackService[])[],
     { list, service }: { list: number; service: number },
-    onPassed: (fault: ServiceFault) => void,
+    listener: LineListener,
   ) {
     this.#lists = lists;
-    this.#onPassed = onPassed;
+    this.#listener = listener;
     this.#services = lists[list] ?? lists[0] ?? [];
     this.#index = service;
   }
@@ -59,15 +69,23 @@ export class RecognizerLine {
   }
 
   /** `isLent`: for one turn; unless `keep` follows, `change` returns to the service in use now. */
-  use(index: number, isLent = false): void {
+  use(index: number, fault: GatewayError, isLent = false): void {
+    const [from, to] = [this.current?.service, this.at(index)?.service];
+    const change = from && to && serviceChange('stt', fault, { from, to });
     if (isLent && index !== this.#index) this.#returnTo ??= this.#index;
-    if (index === this.#returnTo) this.#returnTo = undefined;
+    const isReturn = index === this.#returnTo;
+    if (isReturn) this.#returnTo = undefined;
     this.#index = index;
+    this.#changeOfTurn = isLent ? (change ?? this.#changeOfTurn) : undefined;
+    if (!isLent && !isReturn && change !== undefined) this.#listener.onChanged?.(change);
   }
 
   /** The service in use has had words: it stays. */
   keep(): void {
+    const change = this.#changeOfTurn;
+    this.#changeOfTurn = undefined;
     this.#returnTo = undefined;
+    if (change !== undefined) this.#listener.onChanged?.(change);
   }
 
   /** The service in use is the last one: nothing changes any more. */
@@ -112,6 +130,7 @@ export class RecognizerLine {
     const wanted = this.#wanted;
     if (wanted === undefined) return this.#return();
     this.#returnTo = undefined;
+    this.#changeOfTurn = undefined;
     this.#wanted = undefined;
     const before = this.current;
     const index = wanted.findIndex((each) => this.#hasRoom(each) && each.circuit.admit());
@@ -119,9 +138,9 @@ export class RecognizerLine {
     for (const each of wanted.slice(0, index === -1 ? wanted.length : index)) {
       const { service, sessions } = each;
       if (sessions === undefined || this.#hasRoom(each)) continue;
-      this.#onPassed(limitFault('stt', service.name, sessions));
+      this.#listener.onPassed(limitFault('stt', service.name, sessions));
     }
-    if (after === undefined) this.#onPassed(unusable(wanted, before));
+    if (after === undefined) this.#listener.onPassed(unusable(wanted, before));
     if (after === undefined) return undefined;
     this.#services = wanted;
     this.#index = index;
@@ -129,12 +148,17 @@ export class RecognizerLine {
   }
 
   #return(): Change | undefined {
+    const change = this.#changeOfTurn;
     const index = this.#returnTo;
     const before = this.current;
     const after = this.at(index);
     this.#returnTo = undefined;
+    this.#changeOfTurn = undefined;
     if (index === undefined || after === undefined) return undefined;
-    if (!isClosed(after) || !this.#hasRoom(after)) return undefined;
+    if (!isClosed(after) || !this.#hasRoom(after)) {
+      if (change !== undefined) this.#listener.onChanged?.(change);
+      return undefined;
+    }
     this.#index = index;
     return { before, after, isReturn: true };
   }
