@@ -6,7 +6,7 @@ import type { Clock } from '../std/clock.ts';
 const WINDOW_MS = 1_000;
 /** Of the rate: what may be caught up grows by this share of it. Packets of 10 ms are less. */
 const CATCH_UP_SHARE = 0.5;
-/** Seconds of the rate: at most this is caught up. Two minutes in packets of 20 ms. */
+/** Seconds of the rate: at most this is caught up. Two minutes of packets of 20 ms where 500 a second are allowed, 72 s at RTP. */
 const CATCH_UP_SECONDS_MAX = 12;
 
 export interface RateLimit {

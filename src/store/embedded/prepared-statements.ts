@@ -3,28 +3,30 @@
 // clients notice nothing. Source: PostgreSQL documentation, "Extended Query" and PREPARE (the choice of plans).
 
 import type { Clock } from '../../std/clock.ts';
-import { queryMessage, type TransactionStatus } from './wire-protocol.ts';
+import { queryMessage, statementText, type TransactionStatus } from './wire-protocol.ts';
 
 /** The gateway has some dozens that come often; each takes up to 200 kB. */
 const STATEMENTS_MAX = 100;
-/** Statements that came once. */
+/** Texts that are known as harmless. */
 const SEEN_MAX = 500;
-/** A plan was made for the sizes that the tables had. */
-const PLANS_MS_MAX = 60_000;
+/** Plans were made for the sizes that the tables had, and the choice between one plan for all and one for each use
+ *  depends on the first uses. */
+const KEPT_MS_MAX = 60_000;
 /** A longer one is made once (a list of values in its text). */
 const STATEMENT_BYTES_MAX = 20_000;
 
 const PARSE = 0x50;
 const BIND = 0x42;
+const CLOSE = 0x43;
 const DESCRIBE = 0x44;
 const QUERY = 0x51;
 const OF_STATEMENT = 0x53;
 const PARSE_COMPLETE = 0x31;
 const PARSED = Buffer.from([PARSE_COMPLETE, 0, 0, 0, 4]);
 
-/** Single statements that change no type that a kept one gives. */
+/** Statements that change no type that a kept one gives. */
 const HARMLESS =
-  /^\s*(?:begin|start|commit|end|rollback|savepoint|release|set|show|select|with|insert|update|delete|lock|checkpoint|vacuum|analyze)\b[^;]*;?\s*\0?$/i;
+  /^\s*(?:\/\*[^*]*\*\/\s*)*(?:begin|start|commit|end|rollback|savepoint|release|set|show|select|with|insert|update|delete|lock|checkpoint|vacuum|analyze)\b/i;
 
 /** What a connection has of it. */
 export interface Prepared {
@@ -45,14 +47,14 @@ export class PreparedStatements {
   readonly #names = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastName = 0;
-  #plannedMs: number;
+  #sinceMs: number;
   /** The tables may have changed since. */
   #isStale = false;
 
   constructor({ clock, execute }: PreparedStatementsOptions) {
     this.#execute = execute;
     this.#clock = clock;
-    this.#plannedMs = clock.monotonicMs();
+    this.#sinceMs = clock.monotonicMs();
   }
 
   /** The answer to a message of a connection that keeps no state between transactions; `status` is that before it. */
@@ -66,14 +68,18 @@ export class PreparedStatements {
         prepared.name = undefined;
         if (isKeepable(message) && (status === 'idle' || status === 'open'))
           return this.#parse(prepared, status, message);
+        this.#note(message);
         break;
       case BIND:
       case DESCRIBE:
         if (prepared.name !== undefined) return this.#execute(named(message, prepared.name));
         break;
+      case CLOSE:
+        if (isOfUnnamed(message)) prepared.name = undefined;
+        break;
       case QUERY:
         prepared.name = undefined;
-        if (!HARMLESS.test(message.toString('latin1', 5))) this.#isStale = true;
+        this.#note(message);
         break;
     }
     return this.#execute(message);
@@ -97,8 +103,8 @@ export class PreparedStatements {
       prepared.name = known;
       return PARSED;
     }
-    if (!this.#cameBefore(key)) {
-      if (!HARMLESS.test(key.slice(0, key.indexOf('\0')))) this.#isStale = true;
+    if (!this.#seen.has(key)) {
+      if (this.#note(message)) this.#see(key);
       return this.#execute(message);
     }
     if (!this.#makeRoom()) return undefined;
@@ -114,21 +120,23 @@ export class PreparedStatements {
 
   /** Outside a transaction: drops what may be out of date. False if the engine broke. */
   #renew(): boolean {
-    if (this.#isStale) {
-      this.forget();
-      return this.#execute(queryMessage('deallocate all')) !== undefined;
-    }
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#plannedMs < PLANS_MS_MAX) return true;
-    this.#plannedMs = nowMs;
-    return this.#execute(queryMessage('discard plans')) !== undefined;
+    if (!this.#isStale && nowMs - this.#sinceMs < KEPT_MS_MAX) return true;
+    this.#sinceMs = nowMs;
+    this.forget();
+    return this.#execute(queryMessage('deallocate all')) !== undefined;
   }
 
-  #cameBefore(key: string): boolean {
-    if (this.#seen.delete(key)) return true;
+  /** Whether it leaves the tables as they are. If not, what is kept may be wrong after it. */
+  #note(message: Buffer): boolean {
+    const isHarmless = isOneHarmless(statementText(message));
+    if (!isHarmless) this.#isStale = true;
+    return isHarmless;
+  }
+
+  #see(key: string): void {
     if (this.#seen.size >= SEEN_MAX) this.#seen.clear();
     this.#seen.add(key);
-    return false;
   }
 
   /** False if the engine broke. */
@@ -141,6 +149,11 @@ export class PreparedStatements {
   }
 }
 
+function isOneHarmless(text: string): boolean {
+  const end = text.indexOf(';');
+  return HARMLESS.test(text) && (end === -1 || text.slice(end + 1).trim() === '');
+}
+
 /** Whether the client gave it no name. */
 function isKeepable(message: Buffer): boolean {
   return message[5] === 0 && message.length <= STATEMENT_BYTES_MAX;
@@ -148,9 +161,14 @@ function isKeepable(message: Buffer): boolean {
 
 /** The message with this name where the client's has none. A portal stays as it is. */
 function named(message: Buffer, name: string): Buffer {
-  if (message[0] !== BIND && message[5] !== OF_STATEMENT) return message;
-  const at = message[0] === BIND ? message.indexOf(0, 5) + 1 : 6;
+  if (message[0] === DESCRIBE) return isOfUnnamed(message) ? withName(message, 6, name) : message;
+  const at = message.indexOf(0, 5) + 1;
   return message[at] === 0 ? withName(message, at, name) : message;
+}
+
+/** Whether a Describe or Close is of the unnamed statement. */
+function isOfUnnamed(message: Buffer): boolean {
+  return message[5] === OF_STATEMENT && message[6] === 0;
 }
 
 /** The message with `name` in place of the empty one at `at`. */

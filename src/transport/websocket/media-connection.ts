@@ -53,6 +53,9 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
   socketsMax: 4_000,
 };
 
+/** Of the messages that a peer may send, a tenth may be pings and pongs. */
+const CONTROL_SHARE = 10;
+
 export interface MediaConnectionOptions {
   /** A websocket after its handshake, and the bytes received after it. */
   socket: Duplex;
@@ -89,6 +92,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   /** Set when the connection is gone. */
   #ended: End | undefined;
   readonly #rate: RateLimiter;
+  /** Of pings, each of which is answered, and pongs. */
+  readonly #controlRate: RateLimiter;
   /** Anything came since the last ping. */
   #alive = true;
   #silence: Timer;
@@ -102,6 +107,10 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#limits = limits;
     this.#onClosed = onClosed;
     this.#rate = new RateLimiter(clock, limits);
+    this.#controlRate = new RateLimiter(clock, {
+      messagesPerSecondMax: limits.messagesPerSecondMax / CONTROL_SHARE,
+      bytesPerSecondMax: limits.bytesPerSecondMax / CONTROL_SHARE,
+    });
     this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
@@ -182,12 +191,12 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   }
 
   onPing(bytes: number): void {
-    this.#withinRate(bytes);
+    this.#withinRate(this.#controlRate, bytes);
   }
 
   onPong(bytes: number): void {
     this.#alive = true;
-    this.#withinRate(bytes);
+    this.#withinRate(this.#controlRate, bytes);
   }
 
   onFault(code: ErrorCode, closeCode: number): void {
@@ -208,7 +217,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #received(bytes: number): boolean {
     this.#alive = true;
     this.#silence.cancel();
-    return this.#withinRate(bytes);
+    return this.#withinRate(this.#rate, bytes);
   }
 
   /** Whether messages are still passed on. */
@@ -263,9 +272,9 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   }
 
   /** Counts messages and bytes; false once the connection is closing. */
-  #withinRate(bytes: number): boolean {
+  #withinRate(rate: RateLimiter, bytes: number): boolean {
     if (!this.#taking) return false;
-    if (this.#rate.allows(bytes)) return true;
+    if (rate.allows(bytes)) return true;
     this.#fail('MEDIA_FLOOD');
     return false;
   }

@@ -160,17 +160,59 @@ describe('a statement of our clients', () => {
     }
   });
 
-  it('is planned anew after a minute: tables grow', async () => {
+  it('is planned anew after a minute: tables grow, and so do the parts that its parameters choose', async () => {
     const one = await client();
-    const renewals = () => got.filter((each) => each === 'discard plans').length;
-    const ask = () => one.query('select count(*)::integer as rows from t where n > $1', [0]);
-    for (let n = 0; n < 8; n++) expect((await ask()).rows).toEqual([{ rows: 9 }]);
+    const text = 'select count(*)::integer as rows from t where n > $1';
+    const ask = async (times: number): Promise<void> => {
+      for (let n = 0; n < times; n++)
+        expect((await one.query(text, [0])).rows).toEqual([{ rows: 9 }]);
+    };
+    const plans = async () =>
+      (
+        await one.query(
+          'select generic_plans::integer as generic, custom_plans::integer as custom from pg_prepared_statements where statement = $1',
+          [text],
+        )
+      ).rows;
+    await ask(9);
+    expect(await plans()).toEqual([{ generic: 3, custom: 5 }]);
     clock.advance(60_000);
-    for (let n = 0; n < 8; n++) expect((await ask()).rows).toEqual([{ rows: 9 }]);
-    expect(renewals()).toBe(1);
-    clock.advance(59_000);
-    await ask();
-    expect(renewals()).toBe(1);
+    await ask(2);
+    expect(await plans()).toEqual([{ generic: 0, custom: 2 }]);
+    expect(got.filter((each) => each === 'deallocate all').length).toBe(1);
+  });
+
+  it('is no less kept for a comment before it, nor for one whose text is changed by nobody', async () => {
+    const one = await client();
+    const text = ' /* repeatable */ with x as (select $1::integer as n) select n from x';
+    const others = ['begin', 'set local work_mem = 4096', 'select 1', 'rollback;', 'analyze t'];
+    await one.query(text, [1]);
+    for (const other of others) await one.query(other);
+    await one.query(text, [1]);
+    got = [];
+    for (const other of others) {
+      await one.query(other);
+      expect((await one.query(text, [7])).rows).toEqual([{ n: 7 }]);
+    }
+    expect([parsed(), got.includes('deallocate all')]).toEqual([0, false]);
+  });
+
+  it('gives what the tables have, also when a change of them came as a statement to prepare, and again', async () => {
+    const one = await client();
+    const change = async (text: string): Promise<void> => {
+      await one.query({ text, queryMode: 'extended' } as { text: string });
+    };
+    const all = 'select * from t where n = $1';
+    for (let round = 0; round < 4; round++) {
+      for (let n = 0; n < 3; n++) {
+        expect((await one.query(all, [1])).rows).toEqual([{ n: 1, a: 'a1' }]);
+      }
+      await change('alter table t add column b integer default 7');
+      for (let n = 0; n < 3; n++) {
+        expect((await one.query(all, [1])).rows).toEqual([{ n: 1, a: 'a1', b: 7 }]);
+      }
+      await change('alter table t drop column b');
+    }
   });
 
   it('is dropped when a hundred others came since, and if it is long, never kept', async () => {

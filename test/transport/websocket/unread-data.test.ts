@@ -12,18 +12,23 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 
 const PER_SECOND_MAX = 500;
 
+/** Of one character, and an empty one, masked with zeros. */
+const TEXT = '8181000000006d';
+const PING = '898000000000';
+
 /** What the peer sent and nobody has read. */
 class Unread implements SocketKernel {
   readonly received = Buffer.alloc(65_536);
   readonly outgoing = Buffer.alloc(65_536);
   messages = 0;
+  frame = TEXT;
 
   receive(): number {
-    // Text messages of one character, masked with zeros.
     const count = Math.min(this.messages, 4_000);
-    for (let nth = 0; nth < count; nth++) this.received.write('8181000000006d', nth * 7, 'hex');
+    const bytes = this.frame.length / 2;
+    for (let nth = 0; nth < count; nth++) this.received.write(this.frame, nth * bytes, 'hex');
     this.messages -= count;
-    return count === 0 ? -1 : count * 7;
+    return count === 0 ? -1 : count * bytes;
   }
 
   send(): number {
@@ -98,6 +103,19 @@ describe('a media socket that was not read for a time', () => {
     unread.messages = 8 * 250;
     socket.reads?.readNow();
     expect([unread.messages, seen.length, socket.open]).toEqual([0, 2_001, true]);
+    unread.messages = 1;
+    socket.reads?.readNow();
+    expect(socket.open).toBe(false);
+  });
+
+  it('answers as many pings of that time as a tenth of the messages, and no more', () => {
+    unread.frame = PING;
+    unread.messages = 1;
+    socket.reads?.readNow();
+    clock.advance(8_000);
+    unread.messages = 8 * 25;
+    socket.reads?.readNow();
+    expect(socket.open).toBe(true);
     unread.messages = 1;
     socket.reads?.readNow();
     expect(socket.open).toBe(false);
