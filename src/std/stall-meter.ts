@@ -1,5 +1,5 @@
 // Detects stalls of this process: its event loop was blocked, or the process was stopped (SIGSTOP, a suspended machine).
-// After one, its connections have a backlog in the kernel, which is no flood.
+// After one, its connections have a backlog in the kernel, whose old audio is dropped.
 
 export interface Stall {
   /** Monotonic time of its end. */
@@ -8,7 +8,7 @@ export interface Stall {
 }
 
 const BEAT_MS = 250;
-/** A shorter delay is a busy process, whose backlog is within the limits of one second. */
+/** A shorter delay is a busy process, whose backlog is processed late. */
 const STALL_MS_MIN = 500;
 /** Time after a stall in which its backlog is read: a thousand calls take seconds. */
 const BACKLOG_MS_MAX = 5_000;

@@ -1,10 +1,10 @@
-// Rate limit of media messages: so many in a second, and on top what real time would have brought and did not. A backlog
-// is no flood, whoever was late: this process, the network or the far end.
+// Rate limit of media messages: a number in each second, and on top what was due in real time and did not come. A backlog is
+// no flood, whether this process, the network or the far end caused the delay.
 
 import type { Clock } from '../std/clock.ts';
 
 const WINDOW_MS = 1_000;
-/** Of the rate: what may be caught up grows by this share of it. Packets of 10 ms are less. */
+/** The allowance for a backlog grows by this share of the rate; packets of 10 ms need less. */
 const CATCH_UP_SHARE = 0.5;
 /** Seconds of the rate: at most this is caught up. Two minutes of packets of 20 ms where 500 a second are allowed, 72 s at RTP. */
 const CATCH_UP_SECONDS_MAX = 12;
@@ -44,7 +44,7 @@ class Budget {
   readonly #perSecondMax: number;
   /** Of the current second. */
   #spent = 0;
-  /** What real time would have brought, and did not. */
+  /** What was due in real time, and did not come. */
   #saved = 0;
 
   constructor(perSecondMax: number) {

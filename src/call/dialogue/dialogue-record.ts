@@ -41,7 +41,7 @@ export class DialogueRecord {
     this.note({ type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) });
   }
 
-  /** Whoever reads the run must be able to say why a caller heard a pause, and another voice after it. */
+  /** The owner of the call reads in the run why a caller heard a pause, and another voice after it. */
   serviceChanged({ job, fault, from, to }: ServiceChange): void {
     const kind = fault instanceof ServiceFault ? fault.kind : fault.code;
     const change = { job, kind, from: from.name, to: to.name };
