@@ -53,9 +53,12 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
-      const scope = { organizationId, workflowId: id };
-      return pageOfRuns(deps, { scope, list: 'agent', query: request.query });
+      const { workflow_id: workflowId } = request.params;
+      const scope = { organizationId, workflowId };
+      const page = await pageOfRuns(deps, { scope, list: 'agent', query: request.query });
+      // One with runs exists: a page is one statement.
+      if (page.total_count === 0) await workflowOf(deps, organizationId, workflowId);
+      return page;
     },
   );
 }

@@ -20,7 +20,7 @@ import {
 } from '../model-configurations/node-overrides.ts';
 import { storableOverrides } from '../model-configurations/workflow-overrides.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
-import { listedOnWire, shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
+import { listedOnWire, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import {
   workflowCreate,
   workflowListItem,
@@ -276,10 +276,10 @@ async function shownWorkflow(
   id: string,
   options: { isLoadable?: boolean } = {},
 ): Promise<z.infer<typeof workflowOut>> {
-  const workflow = await deps.store.workflows.getCounted(organizationId, id);
-  if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
-  const version = await shownVersion(deps, workflow.id);
-  return workflowOnWire(workflow, version, { totalRuns: workflow.totalRuns, ...options });
+  const shown = await deps.store.workflows.getShown(organizationId, id);
+  if (shown === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+  const { workflow, version, totalRuns } = shown;
+  return workflowOnWire(workflow, version, { totalRuns, ...options });
 }
 
 /** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */

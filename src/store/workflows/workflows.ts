@@ -187,34 +187,70 @@ export async function findByUuid(
   return row === undefined ? undefined : toWorkflow(row);
 }
 
+type AgentKey = { organizationId: string } & ({ uuid: string } | { id: string });
+
 /** A workflow of the organization with the first of `statuses` that it has, a draft before what is published: what each
  *  start of a call reads, and each claim of a campaign, in one statement. */
 export async function findAgent(
   context: StoreContext,
-  { organizationId, ...of }: { organizationId: string } & ({ uuid: string } | { id: string }),
+  key: AgentKey,
   statuses: readonly ('draft' | 'published')[],
 ): Promise<{ workflow: Workflow; version: WorkflowVersion } | undefined> {
-  if (!isRowId(organizationId) || ('id' in of && !isRowId(of.id))) return undefined;
-  const row = await context.db
+  if (!isAgentKey(key)) return undefined;
+  const row = await agentRow(context, key, statuses).executeTakeFirst();
+  return row && toAgent(context, row);
+}
+
+/** A workflow with its draft, or what is published, and the number of its runs, in one statement. */
+export async function getShownWorkflow(
+  context: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<{ workflow: Workflow; version: WorkflowVersion; totalRuns: number } | undefined> {
+  const key = { organizationId, id };
+  if (!isAgentKey(key)) return undefined;
+  const row = await agentRow(context, key, ['draft', 'published'])
+    .leftJoin(keptCounts(organizationId, id), 'kept.workflow_id', 'of.id')
+    .select('kept.total_runs')
+    .executeTakeFirst();
+  return row && { ...toAgent(context, row), totalRuns: Number(row.total_runs ?? 0) };
+}
+
+function isAgentKey(key: AgentKey): boolean {
+  return isRowId(key.organizationId) && (!('id' in key) || isRowId(key.id));
+}
+
+function agentRow(
+  { db }: StoreContext,
+  key: AgentKey,
+  statuses: readonly ('draft' | 'published')[],
+) {
+  return db
     .selectFrom('workflows as of')
     .innerJoin('workflow_versions', 'workflow_versions.workflow_id', 'of.id')
     .selectAll('workflow_versions')
     .select(['of.organization_id', 'of.uuid', 'of.name', 'of.status as workflow_status'])
     .select(['of.disposition_codes', 'of.folder_id', 'of.created_at as workflow_created_at'])
-    .where((row) => ('uuid' in of ? row('of.uuid', '=', of.uuid) : row('of.id', '=', of.id)))
-    .where('of.organization_id', '=', organizationId)
+    .where((row) => ('uuid' in key ? row('of.uuid', '=', key.uuid) : row('of.id', '=', key.id)))
+    .where('of.organization_id', '=', key.organizationId)
     .where('workflow_versions.status', 'in', statuses)
     .orderBy('workflow_versions.status')
-    .limit(1)
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
+    .limit(1);
+}
+
+type AgentRow = NonNullable<Awaited<ReturnType<ReturnType<typeof agentRow>['executeTakeFirst']>>>;
+
+function toAgent(
+  context: StoreContext,
+  row: AgentRow,
+): { workflow: Workflow; version: WorkflowVersion } {
   const workflow = toWorkflow({
     ...row,
     id: row.workflow_id,
     status: row.workflow_status,
     created_at: row.workflow_created_at,
   });
-  return { workflow, version: toVersion(context, organizationId, row) };
+  return { workflow, version: toVersion(context, row.organization_id, row) };
 }
 
 /** The workflow that owns a trigger path, live or archived. */

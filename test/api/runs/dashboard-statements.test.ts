@@ -21,7 +21,7 @@ it.each([
   ['/workflow/ID/runs', 1],
   ['/workflow/ID/runs?sort_by=duration', 1],
   ['/calls/active', 1],
-  ['/workflow/fetch/ID', 2],
+  ['/workflow/fetch/ID', 1],
   ['/workflow/summary', 1],
   ['/organizations/telephony-configs', 1],
 ])('%s takes %i beside the check of its key', async (path, most) => {
@@ -29,9 +29,12 @@ it.each([
   const url = path.replace('ID', stored.workflowId);
   // The first request notes the use of the key as well.
   await served.ok('GET', url);
-  const before = await statements();
-  await served.ok('GET', url);
-  const taken = (await statements()) - before;
-  // The key is read again if a second has passed.
-  expect([most, most + 1]).toContain(taken);
+  // The key is read again if a second has passed: not in each of three requests.
+  const taken: number[] = [];
+  for (let request = 0; request < 3; request++) {
+    const before = await statements();
+    await served.ok('GET', url);
+    taken.push((await statements()) - before);
+  }
+  expect(Math.min(...taken)).toBe(most);
 });

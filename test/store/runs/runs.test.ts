@@ -432,11 +432,17 @@ describe.each(engines())('runs on %s', (engine) => {
       id: on.workflowId,
       totalRuns: 2,
     });
+    expect(await workflows.getShown(organizationId, on.workflowId)).toMatchObject({
+      workflow: { id: on.workflowId },
+      version: { status: 'published' },
+      totalRuns: 2,
+    });
     for (const [owner, id] of [
       ['999999', on.workflowId],
       [organizationId, '999999'],
     ] as const) {
       expect(await workflows.getCounted(owner, id)).toBeUndefined();
+      expect(await workflows.getShown(owner, id)).toBeUndefined();
     }
     const { workflowId: unused } = await bench(at, 'Second');
     const listed = await workflows.list(organizationId, ['active']);
