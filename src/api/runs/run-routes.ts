@@ -56,7 +56,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
       const { workflow_id: workflowId } = request.params;
       const scope = { organizationId, workflowId };
       const page = await pageOfRuns(deps, { scope, list: 'agent', query: request.query });
-      // One with runs exists: a page is one statement.
+      // An agent with runs exists and is the organization's: most pages are one statement.
       if (page.total_count === 0) await workflowOf(deps, organizationId, workflowId);
       return page;
     },

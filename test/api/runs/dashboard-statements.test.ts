@@ -24,7 +24,7 @@ it.each([
   ['/workflow/fetch/ID', 1],
   ['/workflow/summary', 1],
   ['/organizations/telephony-configs', 1],
-])('%s takes %i beside the check of its key', async (path, most) => {
+])('%s takes %i beside the check of its key', async (path, count) => {
   await stored.aRun();
   const url = path.replace('ID', stored.workflowId);
   // The first request notes the use of the key as well.
@@ -36,5 +36,5 @@ it.each([
     await served.ok('GET', url);
     taken.push((await statements()) - before);
   }
-  expect(Math.min(...taken)).toBe(most);
+  expect(Math.min(...taken)).toBe(count);
 });
