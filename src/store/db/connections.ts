@@ -160,6 +160,10 @@ export function asStoreError(error: unknown): unknown {
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
 }
 
+/** Before a statement that the server ended for a deadlock is sent again, each time. At once it may take the lock that
+ *  the other waits for, and the two are in a deadlock again. A second deadlock was seen on a full processor. */
+const DEADLOCK_PAUSES_MS = [50, 200];
+
 /** How long a lost database is waited for, from when it was lost: in a longer outage everything fails at once. */
 const RECONNECT_MS = {
   server: RECONNECT_SHARED_MS_MAX,
@@ -186,7 +190,11 @@ class CheckedPool implements PostgresPool {
   async connect(): Promise<PostgresPoolClient> {
     const endTurn = await this.#turns.take(currentShare()?.name);
     try {
-      return new CheckedClient(await this.#connect(), () => this.#connect(), endTurn);
+      return new CheckedClient(await this.#connect(), {
+        clock: this.#options.clock,
+        reconnect: () => this.#connect(),
+        onReleased: endTurn,
+      });
     } catch (error) {
       endTurn();
       throw error;
@@ -239,10 +247,15 @@ function isStarting(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^(57P0[123]|53300)$/.test(error.code ?? '');
 }
 
+interface ClientOptions {
+  clock: Clock;
+  reconnect(): Promise<PoolClient>;
+  onReleased(): void;
+}
+
 /** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
 class CheckedClient implements PostgresPoolClient {
-  readonly #reconnect: () => Promise<PoolClient>;
-  readonly #onReleased: () => void;
+  readonly #options: ClientOptions;
   /** Undefined once it is given back. */
   #client: PoolClient | undefined;
   #broken = false;
@@ -252,10 +265,12 @@ class CheckedClient implements PostgresPoolClient {
    *  the wait for the engine is the next one's. */
   #begun: string | undefined;
 
-  constructor(client: PoolClient, reconnect: () => Promise<PoolClient>, onReleased: () => void) {
+  /** Of the statement that is sent again. */
+  #deadlocks = 0;
+
+  constructor(client: PoolClient, options: ClientOptions) {
     this.#client = client;
-    this.#reconnect = reconnect;
-    this.#onReleased = onReleased;
+    this.#options = options;
   }
 
   query(cursor: never): never;
@@ -272,21 +287,33 @@ class CheckedClient implements PostgresPoolClient {
     } catch (error) {
       this.#broken = isUnusable(error);
       // Alone it is a transaction, which the server has rolled back so that others could go on.
-      if (isFirst && isDeadlock(error)) return this.query(text, values);
+      if (isFirst && isDeadlock(error) && (await this.#pauseAfterDeadlock())) {
+        return this.query(text, values);
+      }
       // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
       const isHarmless = begun === undefined ? isFirst && HARMLESS.test(text) : !COMMITS.test(text);
       if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
     }
     this.#giveBack();
-    this.#client = await this.#reconnect();
+    this.#client = await this.#options.reconnect();
     this.#broken = false;
     if (begun !== undefined) await this.query(begun, []);
     return this.query(text, values);
   }
 
+  /** False if the statement was sent often enough. */
+  async #pauseAfterDeadlock(): Promise<boolean> {
+    const pauseMs = DEADLOCK_PAUSES_MS[this.#deadlocks];
+    if (pauseMs === undefined) return false;
+    this.#deadlocks += 1;
+    this.#isUsed = false;
+    await new Promise<void>((resolve) => this.#options.clock.after(pauseMs, resolve));
+    return true;
+  }
+
   release(): void {
     this.#giveBack();
-    this.#onReleased();
+    this.#options.onReleased();
   }
 
   #giveBack(): void {

@@ -49,6 +49,30 @@ describe.runIf(engines().includes('server'))('a deadlock at a server', () => {
     await at.sql('drop table pairs');
   }, 30_000);
 
+  it('ends it twice, and it is sent a third time', async () => {
+    await at.sql('create table pairs (id integer primary key, changes text)');
+    await at.sql("insert into pairs values (1, ''), (2, '')");
+    await at.sql('begin');
+    await at.sql("update pairs set changes = changes || 'a' where id = 1");
+    const changed = sql`
+      with second as (update pairs set changes = changes || 'b' where id = 2 returning id)
+      update pairs set changes = changes || 'b'
+      where id = 1 and (select count(*) from second) = 1`.execute(db);
+    for (const _deadlock of [1, 2]) {
+      await waiting();
+      await at.sql('savepoint before');
+      await at.sql("update pairs set changes = changes || 'a' where id = 2");
+      await at.sql('rollback to savepoint before');
+    }
+    await at.sql('commit');
+    await changed;
+    expect(await at.sql('select * from pairs order by id')).toEqual([
+      { id: 1, changes: 'ab' },
+      { id: 2, changes: 'b' },
+    ]);
+    await at.sql('drop table pairs');
+  }, 30_000);
+
   it('is none where a dial is given back while another begins: both lock the counts in one order', async () => {
     const queue = await queueOf(at, 1);
     const [claim] = await queue.claim();
