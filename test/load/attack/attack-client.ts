@@ -14,6 +14,8 @@ const CONNECT_EVERY_MS = 20;
 /** New calls after the API is back, so that what its absence held up has come. */
 const AFTER_MS = 5_000;
 const BACK_MS_MAX = 60_000;
+/** The kernel frees the memory of a killed process before its connections. */
+const DEAD_MS_MAX = 2_000;
 const POLL_MS = 100;
 
 /** What a killed API process cost. Null: not tried. */
@@ -72,7 +74,9 @@ export class AttackClient {
     const probe = new ConnectionProbe(url);
     const startMs = performance.now();
     process.kill(api, 'SIGKILL');
-    // Requests that were on their way are lost with the process; those that begin now wait for the next one.
+    // Requests that were on their way are lost with the process; those that begin once its connections are closed wait for
+    // the next one.
+    while (isAlive(api) && performance.now() - startMs < DEAD_MS_MAX) await sleep(1);
     await this.#process.ask({ order: 'measure' });
     while (!(await isHealthy(url.origin)) && performance.now() - startMs < BACK_MS_MAX) {
       await sleep(POLL_MS);
@@ -159,6 +163,14 @@ async function isHealthy(origin: string): Promise<boolean> {
   try {
     return (await fetch(`${origin}/api/v1/health`, { signal: AbortSignal.timeout(BACK_MS_MAX) }))
       .ok;
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
   } catch {
     return false;
   }

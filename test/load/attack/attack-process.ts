@@ -66,7 +66,7 @@ let calm = new AbortController();
 let isMeasuring = false;
 let hostile = { requests: 0, refused: 0, failed: 0, unanswered: 0 };
 const honest: HonestFigures = newHonestFigures();
-const calls: NewCallFigures = newCallFigures();
+let calls: NewCallFigures = newCallFigures();
 let work: Promise<unknown> = Promise.resolve();
 
 serveOrders(carryOut);
@@ -106,7 +106,7 @@ function start(options: AttackOptions): void {
       { url, apiKey, workflowId, isMeasuring: measuring, figures: honest },
       stop.signal,
     ),
-    runNewCalls({ ...options, isMeasuring: measuring, figures: calls }, stop.signal),
+    runNewCalls({ ...options, figures: () => (isMeasuring ? calls : undefined) }, stop.signal),
   ]);
 }
 
@@ -176,7 +176,7 @@ function pathOf(url: string): string {
 function reset(): void {
   hostile = { requests: 0, refused: 0, failed: 0, unanswered: 0 };
   Object.assign(honest, newHonestFigures());
-  Object.assign(calls, newCallFigures());
+  calls = newCallFigures();
 }
 
 function figuresNow(): AttackFigures {

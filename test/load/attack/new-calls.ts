@@ -23,8 +23,9 @@ export interface NewCallOptions extends Account {
   to: string;
   /** Goes into call ids: no other measurement at this gateway has it. */
   series: number;
-  isMeasuring: () => boolean;
-  figures: NewCallFigures;
+  /** Of the measurement that runs; undefined: none does. A call counts where it began: one that was on its way when a
+   *  measurement ended is none of the next one's. */
+  figures: () => NewCallFigures | undefined;
 }
 
 const FAILURES_KEPT = 5;
@@ -49,21 +50,21 @@ export async function runNewCalls(options: NewCallOptions, signal: AbortSignal):
 }
 
 async function oneCall(options: NewCallOptions, index: number): Promise<void> {
-  const { webhookUrl, credentials, to, series, isMeasuring, figures } = options;
+  const { webhookUrl, credentials, to, series } = options;
   const wire = wires[options.provider];
   const callId = wire.callIdOf(series * 2 ** 24 + index);
   const from = `+1556${String(index).padStart(7, '0')}`;
-  const counts = isMeasuring();
-  if (counts) figures.calls += 1;
+  const figures = options.figures();
+  if (figures !== undefined) figures.calls += 1;
   try {
     const ringMs = performance.now();
     const media = await wire.announce({ webhookUrl, credentials, from, to, callId });
     const upgradeMs = performance.now();
-    if (counts) figures.webhook.add(upgradeMs - ringMs);
+    figures?.webhook.add(upgradeMs - ringMs);
     await upgraded(media);
-    if (counts) figures.upgrade.add(performance.now() - upgradeMs);
+    figures?.upgrade.add(performance.now() - upgradeMs);
   } catch (error) {
-    if (!counts) return;
+    if (figures === undefined) return;
     figures.failed += 1;
     if (figures.failures.length < FAILURES_KEPT) figures.failures.push(String(error));
   }
