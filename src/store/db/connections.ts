@@ -21,6 +21,7 @@ import { APPLICATION_NAMES } from '../embedded/wire-protocol.ts';
 import { plainText } from './column-values.ts';
 import { StatementTurns, type TurnLimits } from './statement-turns.ts';
 import type { Tables } from './tables.ts';
+import { readKey, WaitingReads } from './waiting-reads.ts';
 
 /** Enough for a few hundred calls; the embedded engine runs one statement at a time anyway. */
 const CONNECTIONS_MAX = 10;
@@ -131,10 +132,6 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
   });
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: new CheckedPool(pool, target, options) }),
-    log: (event) =>
-      storeSeconds
-        .labels(event.level === 'query' ? 'ok' : 'failed')
-        .observe(event.queryDurationMillis / 1_000),
   });
 }
 
@@ -174,6 +171,7 @@ const RECONNECT_MS = {
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
   readonly #turns: StatementTurns;
+  readonly #reads = new WaitingReads<unknown>();
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
   /** Undefined while it answers. */
@@ -186,19 +184,14 @@ class CheckedPool implements PostgresPool {
     this.#options = options;
   }
 
-  /** The turn lasts until the connection is released: a transaction is one. */
+  /** It takes its turn with its first statement. */
   async connect(): Promise<PostgresPoolClient> {
-    const endTurn = await this.#turns.take(currentShare()?.name);
-    try {
-      return new CheckedClient(await this.#connect(), {
-        clock: this.#options.clock,
-        reconnect: () => this.#connect(),
-        onReleased: endTurn,
-      });
-    } catch (error) {
-      endTurn();
-      throw error;
-    }
+    return new CheckedClient({
+      clock: this.#options.clock,
+      reads: this.#reads,
+      takeTurn: () => this.#turns.take(currentShare()?.name),
+      connect: () => this.#connect(),
+    });
   }
 
   async #connect(): Promise<PoolClient> {
@@ -249,14 +242,18 @@ function isStarting(error: unknown): boolean {
 
 interface ClientOptions {
   clock: Clock;
-  reconnect(): Promise<PoolClient>;
-  onReleased(): void;
+  reads: WaitingReads<unknown>;
+  /** Resolves with what ends the turn. */
+  takeTurn(): Promise<() => void>;
+  connect(): Promise<PoolClient>;
 }
 
-/** One use of a connection. After a deadline or a broken socket the connection is thrown away. */
+/** One use of a connection, in one turn: a transaction is one. After a deadline or a broken socket the connection is thrown
+ *  away. */
 class CheckedClient implements PostgresPoolClient {
   readonly #options: ClientOptions;
-  /** Undefined once it is given back. */
+  #endTurn: (() => void) | undefined;
+  /** Undefined until the turn has come, and once it is given back. */
   #client: PoolClient | undefined;
   #broken = false;
   /** A statement was sent, so that another connection is not in the same state. */
@@ -268,37 +265,68 @@ class CheckedClient implements PostgresPoolClient {
   /** Of the statement that is sent again. */
   #deadlocks = 0;
 
-  constructor(client: PoolClient, options: ClientOptions) {
-    this.#client = client;
+  constructor(options: ClientOptions) {
     this.#options = options;
   }
 
   query(cursor: never): never;
   query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
+    if (this.#endTurn !== undefined) return this.#send(text, values);
+    const key = ofRequest(text, values);
+    if (key === undefined) await this.#begin();
+    else {
+      return this.#options.reads.get(key, async (onBegin) => {
+        await this.#begin();
+        onBegin();
+        return this.#send(text, values);
+      });
+    }
+    return this.#send(text, values);
+  }
+
+  async #begin(): Promise<void> {
+    this.#endTurn = await this.#options.takeTurn();
+    this.#client = await this.#options.connect();
+  }
+
+  async #send(text: string, values: readonly unknown[]): Promise<unknown> {
     const isFirst = !this.#isUsed;
     const begun = this.#begun;
     this.#isUsed = true;
     this.#begun = undefined;
     try {
-      const result = await this.#client?.query(text, values.map(acceptable));
+      const result = await this.#measured(text, values);
       if (isFirst && BEGINS.test(text)) this.#begun = text;
       return result;
     } catch (error) {
       this.#broken = isUnusable(error);
       // Alone it is a transaction, which the server has rolled back so that others could go on.
       if (isFirst && isDeadlock(error) && (await this.#pauseAfterDeadlock())) {
-        return this.query(text, values);
+        return this.#send(text, values);
       }
       // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
       const isHarmless = begun === undefined ? isFirst && HARMLESS.test(text) : !COMMITS.test(text);
       if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
     }
     this.#giveBack();
-    this.#client = await this.#options.reconnect();
+    this.#client = await this.#options.connect();
     this.#broken = false;
-    if (begun !== undefined) await this.query(begun, []);
-    return this.query(text, values);
+    if (begun !== undefined) await this.#send(begun, []);
+    return this.#send(text, values);
+  }
+
+  async #measured(text: string, values: readonly unknown[]): Promise<unknown> {
+    const { clock } = this.#options;
+    const sinceMs = clock.monotonicMs();
+    let outcome = 'failed';
+    try {
+      const result = await this.#client?.query(text, values.map(acceptable));
+      outcome = 'ok';
+      return result;
+    } finally {
+      storeSeconds.labels(outcome).observe((clock.monotonicMs() - sinceMs) / 1_000);
+    }
   }
 
   /** False if the statement was sent often enough. */
@@ -313,13 +341,20 @@ class CheckedClient implements PostgresPoolClient {
 
   release(): void {
     this.#giveBack();
-    this.#options.onReleased();
+    this.#endTurn?.();
+    this.#endTurn = undefined;
   }
 
   #giveBack(): void {
     this.#client?.release(this.#broken);
     this.#client = undefined;
   }
+}
+
+/** Undefined for all but reads of a request: the gateway's own work may change what it reads. */
+function ofRequest(text: string, values: readonly unknown[]): string | undefined {
+  const share = currentShare();
+  return share && readKey(share.name, text, values);
 }
 
 /** Opens a statement that finds what it has changed if it is sent a second time. */

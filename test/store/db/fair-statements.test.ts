@@ -29,8 +29,12 @@ describe.each(engines())('a tenant with a hundred statements in the queue (%s)',
 
   afterAll(() => db.destroy());
 
-  /** A statement that takes the engine some milliseconds. */
-  const slow = () => sql`select count(*) from generate_series(1, 30000)`.execute(db);
+  let statements = 0;
+  /** A statement that takes the engine some milliseconds, and that no other is the same as. */
+  const slow = () => {
+    statements += 1;
+    return sql`select count(*) + ${statements} from generate_series(1, 30000)`.execute(db);
+  };
 
   it('delays the statement of another by those under way alone', async () => {
     let done = 0;

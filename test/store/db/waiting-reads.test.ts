@@ -1,0 +1,139 @@
+// Reads of an organization that wait for their turn, at either engine.
+
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/std/clock.ts';
+import { inShare, organizationShare } from '../../../src/std/work-share.ts';
+import { openDatabase } from '../../../src/store/db/connections.ts';
+import type { Tables } from '../../../src/store/db/tables.ts';
+import { readKey } from '../../../src/store/db/waiting-reads.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { engines } from '../databases.ts';
+import { withStore } from '../engines.ts';
+
+/** Of either engine. */
+const TURNS_MAX = 10;
+
+describe.each(engines())('reads that wait for their turn (%s)', (engine) => {
+  const test = withStore(engine);
+  let db: Kysely<Tables>;
+
+  beforeAll(async () => {
+    const ready = () => Promise.resolve();
+    db = openDatabase(test.target(), { ready, clock: systemClock, log: quietLog().log });
+    await sql`create sequence reads`.execute(db);
+  });
+
+  afterAll(() => db.destroy());
+
+  /** What no two reads have alike. */
+  const read = (organization: string, also = 1): Promise<string | undefined> =>
+    inShare(organizationShare(organization), async () => {
+      const { rows } = await sql<{ nth: string }>`
+        select nextval('reads')::text || ${also}::text as nth`.execute(db);
+      return rows[0]?.nth;
+    });
+
+  /** `work` begins while all turns are taken, which are given back a moment later. */
+  async function whileBusy<T>(work: () => Promise<T>[]): Promise<T[]> {
+    let free = (): void => undefined;
+    const freed = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    const busy = Array.from({ length: TURNS_MAX }, () =>
+      db.connection().execute(async (connection) => {
+        await sql`select 1`.execute(connection);
+        await freed;
+      }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const results = work();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    free();
+    await Promise.all(busy);
+    return Promise.all(results);
+  }
+
+  it('shares one between the same reads of an organization', async () => {
+    const results = await whileBusy(() => [read('1'), read('1'), read('1')]);
+    expect(new Set(results).size).toBe(1);
+  });
+
+  it('shares none with other values, and none of another organization', async () => {
+    const results = await whileBusy(() => [read('1'), read('1', 2), read('2')]);
+    expect(new Set(results).size).toBe(3);
+  });
+
+  it('shares none that has begun', async () => {
+    const first = read('1');
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(await read('1')).not.toBe(await first);
+  });
+
+  it('shares none of the gateway itself', async () => {
+    const own = async () =>
+      (await sql<{ nth: string }>`select nextval('reads')::text as nth`.execute(db)).rows[0]?.nth;
+    const results = await whileBusy(() => [own(), own()]);
+    expect(new Set(results).size).toBe(2);
+  });
+
+  it('shares none of a transaction, and no change', async () => {
+    const inTransaction = () =>
+      inShare(organizationShare('1'), () =>
+        db.transaction().execute(async (tx) => {
+          const { rows } = await sql<{ nth: string }>`
+            select nextval('reads')::text as nth`.execute(tx);
+          return rows[0]?.nth;
+        }),
+      );
+    await sql`create table if not exists counted (nth bigint not null default nextval('reads'))`.execute(
+      db,
+    );
+    const change = () =>
+      inShare(organizationShare('1'), async () => {
+        const { rows } = await sql<{ nth: string }>`
+          insert into counted default values returning nth::text as nth`.execute(db);
+        return rows[0]?.nth;
+      });
+    const results = await whileBusy(() => [inTransaction(), inTransaction(), change(), change()]);
+    expect(new Set(results).size).toBe(4);
+  });
+
+  it('fails all that share one, and none that come later', async () => {
+    const wrong = () =>
+      inShare(organizationShare('1'), () => sql`select * from no_such_table`.execute(db));
+    const results = await whileBusy(() => [
+      wrong().catch((error: Error) => error.message),
+      wrong().catch((error: Error) => error.message),
+    ]);
+    expect(results).toEqual(Array(2).fill('relation "no_such_table" does not exist'));
+    expect(await read('1')).toBeTypeOf('string');
+  });
+});
+
+describe('the key of a read', () => {
+  it.each([
+    ['select 1', [new Date()]],
+    ['select 1', [Buffer.from('key')]],
+    ['select 1', [[1, { a: 1 }]]],
+    ['select 1', [Number.NaN]],
+    ['select 1', [1n]],
+    ['with changed as (update runs set name = $1) select 1', ['a']],
+    ['update runs set name = $1', ['a']],
+    ['begin', []],
+  ])('is none for %s with %o', (text, values) => {
+    expect(readKey('organization 1', text, values)).toBeUndefined();
+  });
+
+  it('tells names, statements and values apart', () => {
+    const keys = [
+      readKey('organization 1', 'select $1', ['1']),
+      readKey('organization 2', 'select $1', ['1']),
+      readKey('organization 1', 'select $1 + 0', ['1']),
+      readKey('organization 1', 'select $1', [1]),
+      readKey('organization 1', 'select $1', [['1']]),
+      readKey('organization 1', 'select $1', [null]),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});
