@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import '../src/metrics/api-metrics.ts';
+import '../src/metrics/speech-metrics.ts';
 import { collectProcessMetrics, registry } from '../src/metrics/metrics.ts';
 
 const rectangle = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });

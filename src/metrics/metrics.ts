@@ -3,7 +3,6 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { FrameCounter } from './frame-counter.ts';
-import { GaugeOfEntries } from './gauge-of-entries.ts';
 
 export const registry = new Registry();
 const registers = [registry];
@@ -26,7 +25,7 @@ export function setBuildInfo(version: string): void {
   buildInfo.set({ version, node, platform, arch }, 1);
 }
 
-const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5];
+export const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5];
 
 export const callsStarted = new Counter({
   name: 'patchbay_calls_started_total',
@@ -257,43 +256,6 @@ export const providerRequestSeconds = new Histogram({
   registers,
 });
 
-export const serviceSeconds = new Histogram({
-  name: 'patchbay_service_seconds',
-  help: 'Speech and model services: time to the first result, by kind (llm, stt, tts; llm-prepare: a connection opened ahead) and service',
-  labelNames: ['kind', 'service', 'result'] as const,
-  buckets: [0.01, 0.02, ...LATENCY_SECONDS],
-  registers,
-});
-export const serviceFaults = new Counter({
-  name: 'patchbay_service_faults_total',
-  help: 'Faults of speech and model services, by kind (stt, tts, llm), service and fault',
-  labelNames: ['kind', 'service', 'fault'] as const,
-  registers,
-});
-export const fullKeys = new Counter({
-  name: 'patchbay_service_key_full_total',
-  help: 'Calls that used the next service because all sessions of a key were in use, by kind (stt, tts) and service',
-  labelNames: ['kind', 'service'] as const,
-  registers,
-});
-export const openCircuits = new GaugeOfEntries({
-  name: 'patchbay_service_circuit_open',
-  help: 'Accounts and settings of a speech service that calls do not use because it failed',
-  label: 'service',
-  registers,
-});
-export const modelTokens = new Counter({
-  name: 'patchbay_model_tokens_total',
-  help: 'Tokens used by language models',
-  labelNames: ['service', 'kind'] as const,
-  registers,
-});
-export const promptCache = new Counter({
-  name: 'patchbay_prompt_cache_total',
-  help: 'Prompts looked up in the cache of rendered speech',
-  labelNames: ['result'] as const,
-  registers,
-});
 export const deliveries = new Counter({
   name: 'patchbay_deliveries_total',
   help: 'Attempts to deliver webhooks after calls, by result',

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import '../../src/metrics/api-metrics.ts';
 import { metricsText } from '../../src/metrics/exposition.ts';
-import { callsStarted, registry, serviceSeconds } from '../../src/metrics/metrics.ts';
+import { callsStarted, registry } from '../../src/metrics/metrics.ts';
 import { withOldNames } from '../../src/metrics/old-names.ts';
+import { serviceSeconds } from '../../src/metrics/speech-metrics.ts';
 
 const before = readFileSync('fixtures/metrics/names-before-patchbay.txt', 'utf8')
   .trim()

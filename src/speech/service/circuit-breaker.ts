@@ -2,7 +2,7 @@
 // of these (voice, language), whose own faults do not concern the others. A service that failed is not tried again for a
 // while, so that calls do not wait for it one by one; then one call tries it.
 
-import { openCircuits } from '../../metrics/metrics.ts';
+import { openCircuits } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FaultKind, ServiceFault } from './service-fault.ts';
 

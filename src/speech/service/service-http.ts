@@ -3,7 +3,7 @@
 // service has closed is replaced by a fresh one: the service did not answer on it.
 
 import { Agent, type buildConnector, type Dispatcher, errors } from 'undici';
-import { serviceFaults } from '../../metrics/metrics.ts';
+import { serviceFaults } from '../../metrics/speech-metrics.ts';
 import { ByteParts } from '../../std/byte-parts.ts';
 import type { Clock } from '../../std/clock.ts';
 import {

@@ -3,7 +3,7 @@
 // uses its next service, and the service is not asked.
 
 import { createHash } from 'node:crypto';
-import { fullKeys, serviceFaults } from '../../metrics/metrics.ts';
+import { fullKeys, serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 

@@ -7,7 +7,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Egress } from '../../egress/egress-rule.ts';
-import { serviceFaults } from '../../metrics/metrics.ts';
+import { serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { PingWatchdog } from '../../std/ping-watchdog.ts';
 import { SlidingDeadline } from '../../std/sliding-deadline.ts';

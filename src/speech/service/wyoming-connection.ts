@@ -2,7 +2,7 @@
 // classified end. It is not encrypted and has no key: such servers belong into one's own network.
 
 import { connect, type Socket } from 'node:net';
-import { serviceFaults } from '../../metrics/metrics.ts';
+import { serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Timer } from '../../std/clock.ts';
 import {
   type FaultKind,

@@ -1,7 +1,7 @@
 // Synthesisers where each sentence is an HTTP request, whose audio comes while it is made: deadlines, limits, cancel,
 // usage. What is asked, and how its audio is decoded, is the client's.
 
-import { serviceSeconds } from '../../metrics/metrics.ts';
+import { serviceSeconds } from '../../metrics/speech-metrics.ts';
 import { type FaultKind, ServiceFault } from '../service/service-fault.ts';
 import { type ServiceAnswer, ServiceHttp } from '../service/service-http.ts';
 import { correctedUsage, type ServiceMeans, type ServiceUsage } from '../service/service-means.ts';

@@ -2,7 +2,7 @@
 // one whose circuit is open, or whose key has no session left, is passed by.
 
 import type { Log } from '../../log.ts';
-import { serviceFaults } from '../../metrics/metrics.ts';
+import { serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';

@@ -2,7 +2,7 @@
 // that are asked for from several sides. Source: contract §8.1-§8.5.
 
 import { describe, expect, it } from 'vitest';
-import { modelTokens } from '../../../src/metrics/metrics.ts';
+import { modelTokens } from '../../../src/metrics/speech-metrics.ts';
 import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
 

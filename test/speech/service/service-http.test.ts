@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
-import { serviceFaults } from '../../../src/metrics/metrics.ts';
+import { serviceFaults } from '../../../src/metrics/speech-metrics.ts';
 import { vendorMessage } from '../../../src/speech/service/service-fault.ts';
 import { ServiceHttp } from '../../../src/speech/service/service-http.ts';
 import { deferred } from '../../fakes/deferred.ts';

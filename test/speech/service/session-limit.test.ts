@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fullKeys } from '../../../src/metrics/metrics.ts';
+import { fullKeys } from '../../../src/metrics/speech-metrics.ts';
 import {
   limitFault,
   SessionLimit,

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
-import { serviceFaults } from '../../../src/metrics/metrics.ts';
+import { serviceFaults } from '../../../src/metrics/speech-metrics.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import {
   VendorSocket,

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { serviceFaults } from '../../../src/metrics/metrics.ts';
+import { serviceFaults } from '../../../src/metrics/speech-metrics.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../../src/speech/tts/tts.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
 import { faultOf } from '../../fakes/services/streamed-tts.ts';

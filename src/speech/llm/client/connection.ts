@@ -4,7 +4,7 @@
 
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import type { Log } from '../../../log.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { ModelProtocol } from './protocol.ts';
 

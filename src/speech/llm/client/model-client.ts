@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { modelTokens, serviceFaults, serviceSeconds } from '../../../metrics/metrics.ts';
+import { modelTokens, serviceFaults, serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
 import { faultKindOfError, ServiceFault } from '../../service/service-fault.ts';

@@ -4,7 +4,7 @@
 
 import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { serviceFaults } from '../../../metrics/metrics.ts';
+import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { ServiceChange } from '../../service/service-change.ts';

@@ -1,6 +1,6 @@
 // Watchdog for a recogniser that stays silent while the caller speaks, although its connection is open.
 
-import { serviceFaults } from '../../../metrics/metrics.ts';
+import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';

@@ -3,7 +3,7 @@
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { correctedUsage, type ServiceUsage } from '../../service/service-means.ts';

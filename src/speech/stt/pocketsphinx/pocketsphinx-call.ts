@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';

@@ -3,7 +3,7 @@
 // list opens a new connection in a pause.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { VoskSettings } from '../../../model/speech-services/schemas/generic-stt.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';

@@ -2,7 +2,7 @@
 // only, while the caller speaks; each utterance has a connection of its own, because servers close it after the words.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { WyomingSttSettings } from '../../../model/speech-services/schemas/generic-stt.ts';
 import type { Timer } from '../../../std/clock.ts';

@@ -1,6 +1,6 @@
 // Voices whose sentences are HTTP requests, described as data, of the user's own or of a preset.
 
-import { serviceFaults } from '../../../metrics/metrics.ts';
+import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type {
   HttpTtsSettings,
   RequestTtsPresetSettings,

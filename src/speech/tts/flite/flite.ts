@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { promptCache, serviceSeconds } from '../../../metrics/metrics.ts';
+import { promptCache, serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import { workerEntry } from '../../../runtime/entry-point.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { type CachedSpeech, createPromptCache } from '../prompt-cache.ts';

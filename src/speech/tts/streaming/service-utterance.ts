@@ -2,7 +2,7 @@
 // one end: done, failed or cancelled. It knows no protocol.
 
 import { samplesToMs } from '../../../audio/pcm.ts';
-import { serviceFaults, serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceFaults, serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { type FaultDetails, type FaultKind, ServiceFault } from '../../service/service-fault.ts';
 import { SpeechDecoder, type TtsAudioFormat } from '../speech-decoder.ts';

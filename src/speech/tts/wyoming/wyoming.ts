@@ -1,7 +1,7 @@
 // A synthesiser behind the Wyoming protocol (Piper and others, as programs of one's own). Each sentence, or each
 // utterance of servers that take text in pieces, has a connection of its own; a cancel closes it.
 
-import { serviceSeconds } from '../../../metrics/metrics.ts';
+import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { WyomingTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
-import { serviceSeconds } from '../../../../src/metrics/metrics.ts';
+import { serviceSeconds } from '../../../../src/metrics/speech-metrics.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { createOpenAi } from '../../../../src/speech/llm/openai/openai.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';

@@ -2,7 +2,7 @@
 // stt-fallback.test.ts, short-words.test.ts.
 
 import { describe, expect, it } from 'vitest';
-import { serviceFaults } from '../../../../src/metrics/metrics.ts';
+import { serviceFaults } from '../../../../src/metrics/speech-metrics.ts';
 import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { SpeechWatchdog } from '../../../../src/speech/stt/fallback/speech-watchdog.ts';

@@ -2,7 +2,7 @@
 // open. One contract for all recognisers whose services have something to say at the end.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { serviceFaults } from '../../../../src/metrics/metrics.ts';
+import { serviceFaults } from '../../../../src/metrics/speech-metrics.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
