@@ -46,20 +46,15 @@ export class FileLinks {
   /** A path with its query, valid for GET and HEAD. `expiresInS` is limited to a week. */
   sign(file: LinkedFile & { expiresInS: number }): string {
     const expires = this.#endOf(file.expiresInS);
-    const query = new URLSearchParams({ expires: String(expires) });
-    if (file.inline) query.set('inline', '1');
-    if (file.fileName !== null) query.set('name', file.fileName);
-    return this.#link(file.key, query, readText(file, expires));
+    const inline = file.inline ? '&inline=1' : '';
+    const name = file.fileName === null ? '' : `&name=${encoded(file.fileName)}`;
+    return this.#link(file.key, `expires=${expires}${inline}${name}`, readText(file, expires));
   }
 
   /** A path with its query, valid for PUT. `expiresInS` is limited to a week. */
   signUpload(upload: LinkedUpload & { expiresInS: number }): string {
     const expires = this.#endOf(upload.expiresInS);
-    const query = new URLSearchParams({
-      expires: String(expires),
-      type: upload.contentType,
-      size: String(upload.bytesMax),
-    });
+    const query = `expires=${expires}&type=${encoded(upload.contentType)}&size=${upload.bytesMax}`;
     return this.#link(upload.key, query, uploadText(upload, expires));
   }
 
@@ -99,12 +94,12 @@ export class FileLinks {
     return Math.floor(this.#clock.now() / 1_000) + life;
   }
 
-  #link(key: string, query: URLSearchParams, text: string): string {
+  #link(key: string, query: string, text: string): string {
     const [newest] = this.#keys;
     if (newest === undefined) throw new GatewayError('SECRET_KEY_MISSING', { keyId: 'any' });
-    query.set('signature', signature(newest, text).toString('base64url'));
-    const path = key.split('/').map(encodeURIComponent).join('/');
-    return `${this.#basePath}/${path}?${query}`;
+    const path = PLAIN_PATH.test(key) ? key : key.split('/').map(encodeURIComponent).join('/');
+    const signed = signature(newest, text).toString('base64url');
+    return `${this.#basePath}/${path}?${query}&signature=${signed}`;
   }
 
   #check(
@@ -120,6 +115,13 @@ export class FileLinks {
       throw new GatewayError('FILE_LINK_INVALID');
     }
   }
+}
+
+/** What needs no encoding. A list of runs has two hundred links, whose encoding took as long as their signatures. */
+const PLAIN_PATH = /^[\w./-]*$/;
+
+function encoded(text: string): string {
+  return PLAIN_PATH.test(text) && !text.includes('/') ? text : encodeURIComponent(text);
 }
 
 // The signed text is JSON, so that no two different links have the same text.
