@@ -124,7 +124,7 @@ export class AccountRepository {
       .orderBy('id', 'desc')
       .limit(KEYS_LISTED_MAX)
       .execute();
-    return rows.reverse().map(toApiKey);
+    return rows.toReversed().map(toApiKey);
   }
 
   /** False if there is none with that id. */

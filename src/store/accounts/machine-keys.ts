@@ -26,7 +26,7 @@ export async function listMachineKeys({ db }: Context): Promise<MachineKey[]> {
     .orderBy('api_keys.id', 'desc')
     .limit(KEYS_LISTED_MAX)
     .execute();
-  return rows.reverse().map((row) => ({
+  return rows.toReversed().map((row) => ({
     id: row.id,
     organizationId: row.organization_id,
     organizationName: row.organization,

@@ -279,7 +279,7 @@ class CheckedClient implements PostgresPoolClient {
       return this.#options.reads.get(key, async (onBegin) => {
         await this.#begin();
         onBegin();
-        return this.#send(text, values);
+        return withFrozenRows(await this.#send(text, values));
       });
     }
     return this.#send(text, values);
@@ -349,6 +349,14 @@ class CheckedClient implements PostgresPoolClient {
     this.#client?.release(this.#broken);
     this.#client = undefined;
   }
+}
+
+/** Others may get the same rows: who changes them in place fails, each time. */
+function withFrozenRows(result: unknown): unknown {
+  const { rows } = result as PostgresQueryResult<object>;
+  for (const row of rows) Object.freeze(row);
+  Object.freeze(rows);
+  return result;
 }
 
 /** Undefined for all but reads of a request: the gateway's own work may change what it reads. */

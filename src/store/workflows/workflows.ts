@@ -92,7 +92,7 @@ export async function listWorkflows(
     .limit(WORKFLOWS_MAX)
     .execute();
   return rows
-    .reverse()
+    .toReversed()
     .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
 }
 

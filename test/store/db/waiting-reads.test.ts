@@ -99,6 +99,14 @@ describe.each(engines())('reads that wait for their turn (%s)', (engine) => {
     expect(new Set(results).size).toBe(4);
   });
 
+  it('gives rows that nobody can change for the others', async () => {
+    const { rows } = await inShare(organizationShare('1'), () =>
+      sql<{ nth: number }>`select * from generate_series(1, 2) as nth`.execute(db),
+    );
+    expect(() => rows.reverse()).toThrow(TypeError);
+    expect(() => Object.assign(rows[0] ?? {}, { nth: 2 })).toThrow(TypeError);
+  });
+
   it('fails all that share one, and none that come later', async () => {
     const wrong = () =>
       inShare(organizationShare('1'), () => sql`select * from no_such_table`.execute(db));
