@@ -4,7 +4,7 @@
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { UserTable } from '../db/tables.ts';
 

@@ -10,7 +10,7 @@ import {
   UNHEARD,
 } from '../../model/campaign.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { getCampaign } from './campaigns.ts';

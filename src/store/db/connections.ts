@@ -1,27 +1,18 @@
-// The connections to the database, of either engine, and the meaning of their errors. Every statement goes through
-// here: it has a deadline, is measured, and a connection that failed is not used again.
+// The connections to the database, of either engine: a pool, and the turns of those who wait for it. Every statement goes
+// through here: it has a deadline, is measured (checked-client.ts), and a connection that failed is not used again.
 
-import {
-  Kysely,
-  PostgresDialect,
-  type PostgresPool,
-  type PostgresPoolClient,
-  type PostgresQueryResult,
-  type RawBuilder,
-  sql,
-} from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { storeSeconds } from '../../metrics/metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { currentShare } from '../../std/work-share.ts';
 import type { Traffic } from '../embedded/turn-queue.ts';
 import { APPLICATION_NAMES } from '../embedded/wire-protocol.ts';
-import { plainText } from './column-values.ts';
+import { CheckedClient } from './checked-client.ts';
+import { asStoreError } from './database-errors.ts';
 import { StatementTurns, type TurnLimits } from './statement-turns.ts';
 import type { Tables } from './tables.ts';
-import { readKey, WaitingReads } from './waiting-reads.ts';
+import { WaitingReads } from './waiting-reads.ts';
 
 /** Enough for a few hundred calls; the embedded engine runs one statement at a time anyway. */
 const CONNECTIONS_MAX = 10;
@@ -135,32 +126,6 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
   });
 }
 
-/** The constraint (unique or foreign key) that was violated, if `error` is such an error. */
-export function violated(error: unknown): string | undefined {
-  if (!(error instanceof DatabaseError)) return undefined;
-  return error.code === '23505' || error.code === '23503' ? error.constraint : undefined;
-}
-
-/** A driver's error as one of ours, where the statement is not the cause. */
-export function asStoreError(error: unknown): unknown {
-  if (error instanceof GatewayError) return error;
-  if (!(error instanceof DatabaseError)) return new GatewayError('STORE_UNAVAILABLE', {}, error);
-  // These may quote rows: names, numbers, credentials.
-  error.detail = undefined;
-  error.where = undefined;
-  error.internalQuery = undefined;
-  const [, parameter] =
-    /unsupported startup parameter(?: in options)?: (\w+)/.exec(error.message) ?? [];
-  if (parameter !== undefined) return new GatewayError('STORE_POOLER', { parameter }, error);
-  if (error.code === '53100') return new GatewayError('STORE_FULL', {}, error);
-  const unavailable = /^(08|53|57|58|40001|40P01|25P03|55P03)/.test(error.code ?? '');
-  return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
-}
-
-/** Before a statement that the server ended for a deadlock is sent again, each time. At once it may take the lock that
- *  the other waits for, and the two are in a deadlock again. A second deadlock was seen on a full processor. */
-const DEADLOCK_PAUSES_MS = [50, 200];
-
 /** How long a lost database is waited for, from when it was lost: in a longer outage everything fails at once. */
 const RECONNECT_MS = {
   server: RECONNECT_SHARED_MS_MAX,
@@ -171,7 +136,7 @@ const RECONNECT_MS = {
 class CheckedPool implements PostgresPool {
   readonly #pool: Pool;
   readonly #turns: StatementTurns;
-  readonly #reads = new WaitingReads<unknown>();
+  readonly #reads: WaitingReads<unknown>;
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
   /** Undefined while it answers. */
@@ -180,6 +145,7 @@ class CheckedPool implements PostgresPool {
   constructor(pool: Pool, target: DatabaseTarget, options: DatabaseOptions) {
     this.#pool = pool;
     this.#turns = new StatementTurns(options.clock, turnLimits(pool, target, options));
+    this.#reads = new WaitingReads(options.clock);
     this.#reconnectMsMax = RECONNECT_MS[target.kind];
     this.#options = options;
   }
@@ -238,159 +204,4 @@ function turnLimits(
  *  connections as it takes, of all processes, of which one may be given back. */
 function isStarting(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^(57P0[123]|53300)$/.test(error.code ?? '');
-}
-
-interface ClientOptions {
-  clock: Clock;
-  reads: WaitingReads<unknown>;
-  /** Resolves with what ends the turn. */
-  takeTurn(): Promise<() => void>;
-  connect(): Promise<PoolClient>;
-}
-
-/** One use of a connection, in one turn: a transaction is one. After a deadline or a broken socket the connection is thrown
- *  away. */
-class CheckedClient implements PostgresPoolClient {
-  readonly #options: ClientOptions;
-  #endTurn: (() => void) | undefined;
-  /** Undefined until the turn has come, and once it is given back. */
-  #client: PoolClient | undefined;
-  #broken = false;
-  /** A statement was sent, so that another connection is not in the same state. */
-  #isUsed = false;
-  /** The statement that has begun a transaction, until the next one is answered. The embedded engine answers it at once:
-   *  the wait for the engine is the next one's. */
-  #begun: string | undefined;
-
-  /** Of the statement that is sent again. */
-  #deadlocks = 0;
-
-  constructor(options: ClientOptions) {
-    this.#options = options;
-  }
-
-  query(cursor: never): never;
-  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
-  async query(text: string, values: readonly unknown[] = []): Promise<unknown> {
-    if (this.#endTurn !== undefined) return this.#send(text, values);
-    const key = ofRequest(text, values);
-    if (key === undefined) await this.#begin();
-    else {
-      return this.#options.reads.get(key, async (onBegin) => {
-        await this.#begin();
-        onBegin();
-        return withFrozenRows(await this.#send(text, values));
-      });
-    }
-    return this.#send(text, values);
-  }
-
-  async #begin(): Promise<void> {
-    this.#endTurn = await this.#options.takeTurn();
-    this.#client = await this.#options.connect();
-  }
-
-  async #send(text: string, values: readonly unknown[]): Promise<unknown> {
-    const isFirst = !this.#isUsed;
-    const begun = this.#begun;
-    this.#isUsed = true;
-    this.#begun = undefined;
-    try {
-      const result = await this.#measured(text, values);
-      if (isFirst && BEGINS.test(text)) this.#begun = text;
-      return result;
-    } catch (error) {
-      this.#broken = isUnusable(error);
-      // Alone it is a transaction, which the server has rolled back so that others could go on.
-      if (isFirst && isDeadlock(error) && (await this.#pauseAfterDeadlock())) {
-        return this.#send(text, values);
-      }
-      // The database may have restarted while the connection was idle, or while this waited for the embedded engine.
-      const isHarmless = begun === undefined ? isFirst && HARMLESS.test(text) : !COMMITS.test(text);
-      if (!isHarmless || !isConnectionLost(error)) throw asStoreError(error);
-    }
-    this.#giveBack();
-    this.#client = await this.#options.connect();
-    this.#broken = false;
-    if (begun !== undefined) await this.#send(begun, []);
-    return this.#send(text, values);
-  }
-
-  async #measured(text: string, values: readonly unknown[]): Promise<unknown> {
-    const { clock } = this.#options;
-    const sinceMs = clock.monotonicMs();
-    let outcome = 'failed';
-    try {
-      const result = await this.#client?.query(text, values.map(acceptable));
-      outcome = 'ok';
-      return result;
-    } finally {
-      storeSeconds.labels(outcome).observe((clock.monotonicMs() - sinceMs) / 1_000);
-    }
-  }
-
-  /** False if the statement was sent often enough. */
-  async #pauseAfterDeadlock(): Promise<boolean> {
-    const pauseMs = DEADLOCK_PAUSES_MS[this.#deadlocks];
-    if (pauseMs === undefined) return false;
-    this.#deadlocks += 1;
-    this.#isUsed = false;
-    await new Promise<void>((resolve) => this.#options.clock.after(pauseMs, resolve));
-    return true;
-  }
-
-  release(): void {
-    this.#giveBack();
-    this.#endTurn?.();
-    this.#endTurn = undefined;
-  }
-
-  #giveBack(): void {
-    this.#client?.release(this.#broken);
-    this.#client = undefined;
-  }
-}
-
-/** Others may get the same rows: who changes them in place fails, each time. */
-function withFrozenRows(result: unknown): unknown {
-  const { rows } = result as PostgresQueryResult<object>;
-  for (const row of rows) Object.freeze(row);
-  Object.freeze(rows);
-  return result;
-}
-
-/** Undefined for all but reads of a request: the gateway's own work may change what it reads. */
-function ofRequest(text: string, values: readonly unknown[]): string | undefined {
-  const share = currentShare();
-  return share && readKey(share.name, text, values);
-}
-
-/** Opens a statement that finds what it has changed if it is sent a second time. */
-export const REPEATABLE: RawBuilder<unknown> = sql.raw('/* repeatable */');
-
-/** Sent once more it does no harm. */
-const HARMLESS = /^\s*(select\b|begin\b|start transaction\b|\/\* repeatable \*\/)/i;
-const BEGINS = /^\s*(begin|start transaction)\b/i;
-/** Without its answer, nobody knows whether the transaction took place. */
-const COMMITS = /^\s*commit\b/i;
-
-/** The server ends one of the statements that wait for each other. */
-function isDeadlock(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '40P01';
-}
-
-/** Not an answer that is late: the database may be busy with the statement. */
-function isConnectionLost(error: unknown): boolean {
-  if (error instanceof DatabaseError) return /^57P0[123]$/.test(error.code ?? '');
-  return error instanceof Error && /terminated|ECONNRESET|EPIPE/.test(error.message);
-}
-
-function isUnusable(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || /^(57P|08)/.test(error.code ?? '');
-}
-
-function acceptable(value: unknown): unknown {
-  if (typeof value === 'string') return plainText(value);
-  if (Array.isArray(value)) return value.map(acceptable);
-  return value;
 }

@@ -8,7 +8,8 @@ import { Client, DatabaseError } from 'pg';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { asStoreError, connectionConfig, type DatabaseTarget } from './connections.ts';
+import { connectionConfig, type DatabaseTarget } from './connections.ts';
+import { asStoreError } from './database-errors.ts';
 
 /** A table of millions of rows may have to be rewritten. */
 const MIGRATION_MS_MAX = 600_000;

@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clip, ClipRef } from '../../model/clip.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ClipTable } from '../db/tables.ts';
 

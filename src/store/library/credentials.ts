@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Credential, CredentialType } from '../../model/credential.ts';
 import { isObject } from '../../std/json.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { CredentialTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';

@@ -4,8 +4,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
+import { REPEATABLE } from '../db/checked-client.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import { REPEATABLE } from '../db/connections.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';

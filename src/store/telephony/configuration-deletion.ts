@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isRowId } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
 /** Runs of one statement: some 20 ms of a server. */

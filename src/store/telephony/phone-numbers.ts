@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { PhoneNumberTable } from '../db/tables.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';

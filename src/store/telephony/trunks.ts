@@ -5,7 +5,7 @@ import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Trunk } from '../../model/telephony.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { TrunkTable } from '../db/tables.ts';
 import { lockConfiguration } from './configurations.ts';

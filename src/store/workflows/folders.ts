@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowFolder } from '../../model/workflow.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import { lockOrganization } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowFolderTable } from '../db/tables.ts';

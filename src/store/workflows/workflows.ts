@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Workflow, WorkflowStatus, WorkflowVersion } from '../../model/workflow.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
-import { violated } from '../db/connections.ts';
+import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowTable } from '../db/tables.ts';
 import {

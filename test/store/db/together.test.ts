@@ -3,7 +3,7 @@
 import { DatabaseError } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { asStoreError } from '../../../src/store/db/connections.ts';
+import { asStoreError } from '../../../src/store/db/database-errors.ts';
 import { together } from '../../../src/store/db/together.ts';
 
 const refusal = (sqlState: string): unknown => {

@@ -1,17 +1,20 @@
 // Reads of an organization that wait for their turn, at either engine.
 
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/std/clock.ts';
+import { DatabaseError } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
+import { nextTick, systemClock } from '../../../src/std/clock.ts';
 import { inShare, organizationShare } from '../../../src/std/work-share.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import type { Tables } from '../../../src/store/db/tables.ts';
-import { readKey } from '../../../src/store/db/waiting-reads.ts';
+import { readKey, WaitingReads } from '../../../src/store/db/waiting-reads.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 
-/** Of either engine. */
+/** As many as the engine with the most has. */
 const TURNS_MAX = 10;
 
 describe.each(engines())('reads that wait for their turn (%s)', (engine) => {
@@ -46,9 +49,9 @@ describe.each(engines())('reads that wait for their turn (%s)', (engine) => {
         await freed;
       }),
     );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await nextTick(); // The turns are taken.
     const results = work();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await nextTick(); // So many as can be are joined.
     free();
     await Promise.all(busy);
     return Promise.all(results);
@@ -107,15 +110,57 @@ describe.each(engines())('reads that wait for their turn (%s)', (engine) => {
     expect(() => Object.assign(rows[0] ?? {}, { nth: 2 })).toThrow(TypeError);
   });
 
-  it('fails all that share one, and none that come later', async () => {
+  it('fails all that share one, each with an error of its own', async () => {
     const wrong = () =>
       inShare(organizationShare('1'), () => sql`select * from no_such_table`.execute(db));
-    const results = await whileBusy(() => [
-      wrong().catch((error: Error) => error.message),
-      wrong().catch((error: Error) => error.message),
+    const [one, other] = await whileBusy(() => [
+      wrong().catch((error: unknown) => error),
+      wrong().catch((error: unknown) => error),
     ]);
-    expect(results).toEqual(Array(2).fill('relation "no_such_table" does not exist'));
-    expect(await read('1')).toBeTypeOf('string');
+    expect(one).toMatchObject({ code: '42P01' });
+    expect(other).toBeInstanceOf(DatabaseError);
+    expect(other).toMatchObject({ message: 'relation "no_such_table" does not exist' });
+    expect(other).not.toBe(one);
+  });
+});
+
+describe('a read that waits', () => {
+  const never = () => new Promise<string>(() => undefined);
+
+  it('is forgotten when it fails before it has begun', async () => {
+    const reads = new WaitingReads<string>(systemClock);
+    const failing = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
+    const results = [reads.get('key', failing), reads.get('key', failing)];
+    for (const result of results) await expect(result).rejects.toThrow(GatewayError);
+    expect(await reads.get('key', () => Promise.resolve('read'))).toBe('read');
+  });
+
+  it('is joined by thirty-one others, and for two seconds', () => {
+    const clock = new FakeClock();
+    const reads = new WaitingReads<string>(clock);
+    const read = vi.fn(never);
+    for (let reader = 0; reader < 32; reader++) void reads.get('key', read);
+    expect(read).toHaveBeenCalledTimes(1);
+    void reads.get('key', read);
+    expect(read).toHaveBeenCalledTimes(2);
+    clock.advance(1_999);
+    void reads.get('key', read);
+    expect(read).toHaveBeenCalledTimes(2);
+    clock.advance(1);
+    void reads.get('key', read);
+    expect(read).toHaveBeenCalledTimes(3);
+  });
+
+  it('gives its result to one after the other, in turns of the event loop', async () => {
+    const reads = new WaitingReads<string>(systemClock);
+    const order: string[] = [];
+    const readers = ['first', 'second', 'third'].map(async (name) => {
+      await reads.get('key', () => Promise.resolve('read'));
+      order.push(name);
+      setImmediate(() => order.push(`after ${name}`));
+    });
+    await Promise.all(readers);
+    expect(order).toEqual(['first', 'after first', 'second', 'after second', 'third']);
   });
 });
 
