@@ -41,7 +41,13 @@ it('counts a call that fails for the measurement in which it began', async () =>
   const stop = new AbortController();
   const webhookUrl = `http://127.0.0.1:${port}/`;
   const credentials = { account_sid: `AC${'0'.repeat(32)}`, auth_token: 'token' };
-  const options = { provider: 'twilio' as const, webhookUrl, credentials, to: '+15550100', series: 1 };
+  const options = {
+    provider: 'twilio' as const,
+    webhookUrl,
+    credentials,
+    to: '+15550100',
+    series: 1,
+  };
   const calls = runNewCalls({ ...options, figures: () => figures }, stop.signal);
   await vi.waitFor(() => expect(asked).toHaveBeenCalled());
   figures = next;
