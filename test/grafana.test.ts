@@ -169,9 +169,7 @@ describe('the alert rules', () => {
   });
 
   it('are rules that Prometheus accepts', ({ skip }) => {
-    if (spawnSync('promtool', ['--version']).error !== undefined) {
-      skip('promtool is not installed (Debian package prometheus)');
-    }
+    requirePromtool(skip);
     const checked = spawnSync('promtool', ['check', 'rules', 'grafana/alerts.yml'], {
       encoding: 'utf8',
     });
@@ -183,63 +181,42 @@ describe('the alert rules', () => {
   it('notice a service in whose place calls use the next one, and not one that rests for a moment', ({
     skip,
   }) => {
-    if (spawnSync('promtool', ['--version']).error !== undefined) {
-      skip('promtool is not installed (Debian package prometheus)');
-    }
-    const labels = { instance: 'gw:8000', service: 'deepgram' };
-    const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-    const open = (values: string, expected: object[]) => ({
-      interval: '1m',
-      input_series: [
-        { series: `patchbay_service_circuit_open{worker="1",${shown.join(',')}}`, values },
-      ],
-      alert_rule_test: [{ eval_time: '9m', alertname: 'FallbackInUse', exp_alerts: expected }],
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_service_circuit_open',
+      labels: { instance: 'gw:8000', service: 'deepgram' },
+      alert: 'FallbackInUse',
+      at: '9m',
+      summary: 'Calls use the next service in place of deepgram',
     });
-    const fired = {
-      exp_labels: { ...labels, severity: 'warn' },
-      exp_annotations: {
-        summary: 'Calls use the next service in place of deepgram',
-        runbook: 'docs/operations.md#fallbackinuse',
-      },
-    };
-    const tests = [open('0 0 1x10', [fired]), open('0 1 1 0x10', []), open('0x12', [])];
-    expectAlerts(tests);
+    expectAlerts([
+      trial('0 0 1x10', { fires: true }),
+      trial('0 1 1 0x10', { fires: false }),
+      trial('0x12', { fires: false }),
+    ]);
   });
 
   it('notice a key with all its sessions in use, also by its first call, and for ten minutes', ({
     skip,
   }) => {
-    if (spawnSync('promtool', ['--version']).error !== undefined) {
-      skip('promtool is not installed (Debian package prometheus)');
-    }
-    const labels = { instance: 'gw:8000', kind: 'stt', service: 'deepgram' };
-    const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-    const full = (values: string, expected: object[]) => ({
-      interval: '1m',
-      input_series: [
-        { series: `patchbay_service_key_full_total{worker="1",${shown.join(',')}}`, values },
-      ],
-      alert_rule_test: [{ eval_time: '20m', alertname: 'KeyAtLimit', exp_alerts: expected }],
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_service_key_full_total',
+      labels: { instance: 'gw:8000', kind: 'stt', service: 'deepgram' },
+      alert: 'KeyAtLimit',
+      at: '20m',
+      summary: 'A key of deepgram (stt) has all its sessions in use: calls use the next service',
     });
-    const fired = {
-      exp_labels: { ...labels, severity: 'warn' },
-      exp_annotations: {
-        summary: 'A key of deepgram (stt) has all its sessions in use: calls use the next service',
-        runbook: 'docs/operations.md#keyatlimit',
-      },
-    };
     expectAlerts([
-      full('_x15 1x10', [fired]),
-      full('1x15 2x10', [fired]),
-      full('1x2 2x25', []),
-      full('3x25', []),
+      trial('_x15 1x10', { fires: true }),
+      trial('1x15 2x10', { fires: true }),
+      trial('1x2 2x25', { fires: false }),
+      trial('3x25', { fires: false }),
     ]);
   });
 
   it('and so are the expressions of the dashboard', ({ skip }) => {
-    if (spawnSync('promtool', ['--version']).error !== undefined) {
-      skip('promtool is not installed (Debian package prometheus)');
-    }
+    requirePromtool(skip);
     const rules = expressions.map((expression, index) => ({
       record: `check:panel_${index}`,
       expr: expression.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
@@ -252,6 +229,34 @@ describe('the alert rules', () => {
     expect(checked.stdout + checked.stderr).toContain(`${rules.length} rules found`);
   });
 });
+
+function requirePromtool(skip: (note: string) => void): void {
+  if (spawnSync('promtool', ['--version']).error === undefined) return;
+  skip('promtool is not installed (Debian package prometheus)');
+}
+
+interface AlertTrial {
+  metric: string;
+  labels: Record<string, string>;
+  alert: string;
+  /** When it is looked at, from the first value on. */
+  at: string;
+  summary: string;
+}
+
+/** A test of promtool: one series of a worker, with a value each minute in promtool's notation. */
+function alertTrial({ metric, labels, alert, at, summary }: AlertTrial) {
+  const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  const fired = {
+    exp_labels: { ...labels, severity: 'warn' },
+    exp_annotations: { summary, runbook: `docs/operations.md#${alert.toLowerCase()}` },
+  };
+  return (values: string, { fires }: { fires: boolean }) => ({
+    interval: '1m',
+    input_series: [{ series: `${metric}{worker="1",${shown.join(',')}}`, values }],
+    alert_rule_test: [{ eval_time: at, alertname: alert, exp_alerts: fires ? [fired] : [] }],
+  });
+}
 
 /** By the rules that ship. */
 function expectAlerts(tests: object[]): void {
