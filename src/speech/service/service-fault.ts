@@ -3,7 +3,7 @@
 
 import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { isObject, parseJson } from '../../std/json.ts';
-import { codesIn, saysUsedUp } from './used-up.ts';
+import { codesIn, isClosedUsedUp, saysUsedUp } from './used-up.ts';
 
 export type ServiceJob = 'stt' | 'tts' | 'llm';
 
@@ -120,8 +120,11 @@ export function faultKindOfRefusal(status: number, text: string): FaultKind {
   return saysUsedUp(status, said) ? 'quota' : faultKindOfStatus(status);
 }
 
-/** The kind of a close code that the service did not give a meaning of its own. Source: RFC 6455 §7.4.1. */
-export function faultKindOfClose(code: number): FaultKind {
+/** The kind of a close. `own`: what the code means to the service; a reason that says that the account is used up says more.
+ *  Source: RFC 6455 §7.4.1. */
+export function faultKindOfClose(code: number, reason: string, own?: FaultKind): FaultKind {
+  if (isClosedUsedUp(reason)) return 'quota';
+  if (own !== undefined) return own;
   if (code === 1008) return 'request';
   if (code === 1013) return 'overload';
   if ([1002, 1003, 1007, 1009, 1010].includes(code)) return 'protocol';

@@ -14,6 +14,11 @@ const QUOTA_CODE = /^quota_exceeded$/i;
 const SENTENCES =
   /credit balance is too low to access the|out of call volume quota|^key limit exceeded|used all available credits or reached|reaching the monthly spending limit|prepayment credits are depleted/i;
 
+/** Reasons of closed websockets: Azure's 1007 (with a request's number behind it), ElevenLabs' 1002 and 1008. Whole sentences, as
+ *  services quote what agents say here too. */
+const CLOSE_REASONS =
+  /^(quota exceeded\b|this request exceeds your (api key )?quota\b|quota_exceeded$)/i;
+
 const CODE_KEYS = ['code', 'type', 'status', 'error_code', 'err_code', 'error'];
 const NESTED_KEYS = ['error', 'detail'];
 const DEPTH_MAX = 4;
@@ -26,6 +31,11 @@ export function saysUsedUp(
   if (status < 400 || status >= 500) return false;
   if (status !== 429 && codes.some((code) => QUOTA_CODE.test(code))) return true;
   return codes.some((code) => CODES.test(code)) || SENTENCES.test(message);
+}
+
+/** Whether a service has closed a websocket because the account is used up. */
+export function isClosedUsedUp(reason: string): boolean {
+  return CLOSE_REASONS.test(reason) || SENTENCES.test(reason);
 }
 
 /** Codes in the body of an error, of the usual shapes. */

@@ -303,7 +303,7 @@ export class VendorSocket {
 
   #closed(code: number, reason: string): void {
     const isUsual = USUAL_ENDS.has(code) || (code === BROKEN && this.#end?.hasAnswer === true);
-    const kind = this.#options.kindOfClose?.(code, reason) ?? faultKindOfClose(code);
+    const kind = faultKindOfClose(code, reason, this.#options.kindOfClose?.(code, reason));
     if (this.#end !== undefined && isUsual) this.close();
     else this.fail(kind, reason === '' ? `closed with ${code}` : reason, { status: code });
   }

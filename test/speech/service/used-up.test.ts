@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { faultKindOfRefusal } from '../../../src/speech/service/service-fault.ts';
+import { isClosedUsedUp } from '../../../src/speech/service/used-up.ts';
 
 const refused = (status: number, body: object | string) =>
   faultKindOfRefusal(status, typeof body === 'string' ? body : JSON.stringify(body));
@@ -56,5 +57,27 @@ describe('a refusal because the account is used up', () => {
     [401, 'quota_exceeded', 'auth'],
   ])('is not seen where the service means something else: %i, %j', (status, body, kind) => {
     expect(refused(status, body)).toBe(kind);
+  });
+});
+
+describe('the reason of a closed websocket', () => {
+  it.each([
+    'Quota exceeded. Cid:  SessionId: 81ec6fba',
+    'Quota exceeded',
+    'This request exceeds your quota limit.',
+    'This request exceeds your API key quota of 100. You have 3 credits remaining.',
+    'quota_exceeded',
+  ])('says that the account is used up: %j', (reason) => {
+    expect(isClosedUsedUp(reason)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'Concurrent quota exceeded, try again',
+    'bad text: "This request exceeds your quota"',
+    'quota_exceeded_by_text',
+    'Max concurrent sessions exceeded',
+  ])('does not say so: %j', (reason) => {
+    expect(isClosedUsedUp(reason)).toBe(false);
   });
 });

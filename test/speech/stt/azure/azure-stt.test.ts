@@ -144,6 +144,7 @@ describe('Azure Speech as a recogniser', () => {
     [{ refuse: { status: 403, body: '' } }, 'forbidden'],
     [{ refuse: { status: 429, body: '' } }, 'rate'],
     [{ close: { atMs: 300, code: 1007 } }, 'request'],
+    [{ close: { atMs: 300, code: 1007, reason: 'Quota exceeded. Cid: ' } }, 'quota'],
     [{ close: { atMs: 300, code: 1011 } }, 'network'],
     [{ send: { atMs: 300, data: 'nonsense' } }, 'protocol'],
     [{ finals: 'never' }, 'timeout'],
