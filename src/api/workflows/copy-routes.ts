@@ -15,7 +15,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { freeObject, idIn, idInPath, idOut, timeOut } from '../http/values.ts';
-import { shownVersion, workflowOf, workflowOnWire } from './workflow-mapping.ts';
+import { shownAgentOf, workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
@@ -110,20 +110,20 @@ function duplicateRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const owner = principalOf(request);
-      const { name, id, folderId } = await workflowOf(
+      const { organizationId } = owner;
+      const { workflow, version } = await shownAgentOf(
         deps,
-        owner.organizationId,
+        organizationId,
         request.params.workflow_id,
       );
-      const version = await shownVersion(deps, id);
-      if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      const { name, id, folderId } = workflow;
       return copied(deps, owner, {
         name: name.slice(0, WORKFLOW_NAME_MAX - SUFFIX.length) + SUFFIX,
         folderId,
         definition: version.definition,
         configurations: await withOwnNoise(
           deps,
-          { organizationId: owner.organizationId, workflowId: id },
+          { organizationId, workflowId: id },
           version.configurations,
         ),
         templateContextVariables: version.templateContextVariables,

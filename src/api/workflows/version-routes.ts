@@ -8,7 +8,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults, workflowProblemSchema } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { idInPath, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
-import { shownVersion, versionOnWire, workflowOf } from './workflow-mapping.ts';
+import { shownAgentOf, versionOnWire, workflowOf } from './workflow-mapping.ts';
 import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
@@ -77,9 +77,8 @@ function readRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
-      const version = await shownVersion(deps, id);
-      if (version === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+      const { workflow_id: id } = request.params;
+      const { version } = await shownAgentOf(deps, organizationId, id);
       await requireValid(deps, organizationId, version);
       return { is_valid: true as const, errors: [], warnings: warningsOf(version, deps.policy) };
     },

@@ -20,12 +20,17 @@ export async function workflowOf(
   return workflow;
 }
 
-/** The draft if there is one, else what is published. */
-export function shownVersion(
+/** With its draft if there is one, else with what is published, in one statement. Throws WORKFLOW_NOT_FOUND, for a foreign
+ *  one too. */
+export async function shownAgentOf(
   deps: ApiDeps,
-  workflowId: string,
-): Promise<WorkflowVersion | undefined> {
-  return deps.store.workflows.draftOrPublished(workflowId);
+  organizationId: string,
+  id: string,
+): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
+  const key = { organizationId, id };
+  const found = await deps.store.workflows.findAgent(key, ['draft', 'published']);
+  if (found === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
+  return found;
 }
 
 /** `isLoadable`: as a client's builder can load it (shown-definition.ts). */
