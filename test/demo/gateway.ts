@@ -99,10 +99,10 @@ export class Gateway {
     return await Promise.race([this.#key, late]);
   }
 
-  /** Asks it to finish and leave; its exit code, or null if it had to be killed. */
-  async stop(): Promise<number | null> {
+  /** Asks it to finish and leave; its exit code, or null if it had to be killed, after `msMax` milliseconds. */
+  async stop(msMax = STOP_MS_MAX): Promise<number | null> {
     this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS_MAX);
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), msMax);
     const code = await this.#exited;
     clearTimeout(timer);
     return code;

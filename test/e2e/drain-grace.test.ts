@@ -13,6 +13,8 @@ import type { FakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 const GRACE_SECONDS = 6;
 /** A busy machine takes seconds until the agent speaks. */
 const CALL_GRACE_SECONDS = 12;
+/** With the grace, on a busy machine. */
+const STOP_MS_MAX = 60_000;
 const POLL = { timeout: 5_000, interval: 50 };
 const PATIENT_POLL = { timeout: 60_000, interval: 200 };
 
@@ -58,7 +60,7 @@ describe.each([0, 1])('a gateway with %i workers that is stopped with a grace', 
     await expect.poll(async () => (await ready()).http, POLL).toBe(200);
 
     const sinceMs = performance.now();
-    const stopped = gateway.stop();
+    const stopped = gateway.stop(STOP_MS_MAX);
     await expect.poll(ready, POLL).toMatchObject({
       http: 503,
       body: { reasons: ['draining'] },

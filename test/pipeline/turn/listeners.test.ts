@@ -25,6 +25,7 @@ const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 /** For a short sound. */
 const EMBEDDED = { finalMs: 60, finalMsP99: 300, closedOnly: true };
 const GRAMMARS = grammarsWith(['repeat that', 'help', 'goodbye']);
+const NAMES = Object.keys(GRAMMARS);
 const ACKNOWLEDGEMENTS = ['mm hmm', 'uh huh', 'okay', 'right', 'I see'];
 
 let sounds: Sound[] = [];
@@ -54,8 +55,9 @@ describe.skipIf(missing !== undefined)(`an agent with the embedded recogniser${s
 
   it('is stopped by at most 2 of 100 acknowledgements, and goes on 0.6 s after them', async () => {
     const found: Acknowledged[] = [];
-    for (const grammar of Object.keys(GRAMMARS)) {
-      for (const [nth, sound] of of(ACKNOWLEDGEMENTS).entries()) {
+    for (const [nth, sound] of of(ACKNOWLEDGEMENTS).entries()) {
+      // Each with two of the four grammars: the ten speakers of an acknowledgement have all of them.
+      for (const grammar of [nth, nth + 1].map((each) => NAMES[each % NAMES.length] ?? '')) {
         const words = await recognized(sound, grammar);
         found.push(
           await acknowledged({
@@ -68,6 +70,7 @@ describe.skipIf(missing !== undefined)(`an agent with the embedded recogniser${s
         );
       }
     }
+    expect(found.length).toBe(2 * ACKNOWLEDGEMENTS.length * SPEAKERS);
     const { stopped, silent, pauses, pauseMsP95 } = sharesOf(found);
     expect(stopped).toBeLessThanOrEqual(0.02);
     expect(silent).toBe(0);
