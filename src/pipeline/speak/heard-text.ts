@@ -1,7 +1,9 @@
-// Which words of a text the caller heard, by the times of the service's words; by the share of the characters where
-// there are none. A word counts once its middle was heard.
+// Which words of a text the caller heard, by the times of the service's words; by the share of the text where there are
+// none. A word counts once its middle was heard.
 
+import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
+import { wordSpans } from '../../std/unspaced-text.ts';
 
 export interface HeardPart {
   text: string;
@@ -15,9 +17,14 @@ export interface HeardPart {
 }
 
 /** Assumed speaking rate of an unfinished text. */
-export const MS_PER_CHARACTER = 65;
+const MS_PER_LETTER = 65;
 /** Longest pause between two sentences: beyond it, a service without further times is speaking. */
 const PAUSE_MS = 600;
+
+/** How long a text is probably spoken, in milliseconds. */
+export function expectedMs(text: string): number {
+  return spokenLength(text) * MS_PER_LETTER;
+}
 
 export function heardTextOf(part: HeardPart): string {
   const { text, words, heardMs, totalMs } = part;
@@ -50,18 +57,22 @@ function endOf(text: string, words: readonly WordTiming[]): number {
 }
 
 function byCount(text: string, heard: number, all: number): string {
-  const written = text.split(/\s+/);
+  const written = wordSpans(text);
   const shown = written.length === all ? heard : Math.floor((heard / all) * written.length);
-  return written.slice(0, shown).join(' ');
+  return text.slice(0, written[shown - 1]?.end ?? 0);
 }
 
 function byShare({ text, heardMs, totalMs, knownMs }: HeardPart): string {
-  const wholeMs = totalMs ?? Math.max(knownMs, text.length * MS_PER_CHARACTER);
-  const heardCharacters = (heardMs / Math.max(1, wholeMs)) * text.length;
+  const wholeMs = totalMs ?? Math.max(knownMs, expectedMs(text));
+  const heard = (heardMs / Math.max(1, wholeMs)) * spokenLength(text);
+  let before = 0;
   let end = 0;
-  for (const word of text.matchAll(/\S+/g)) {
-    if (word.index + word[0].length / 2 >= heardCharacters) break;
-    end = word.index + word[0].length;
+  for (const word of wordSpans(text)) {
+    const start = before + spokenLength(text.slice(end, word.start));
+    const length = spokenLength(text.slice(word.start, word.end));
+    if (start + length / 2 >= heard) break;
+    before = start + length;
+    end = word.end;
   }
   return text.slice(0, end);
 }

@@ -6,10 +6,11 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
 import { plainSpeech } from '../../speech/tts/plain-speech.ts';
 import { isSpeakable } from '../../speech/tts/speakable.ts';
+import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { SlidingDeadline } from '../../std/sliding-deadline.ts';
-import { MS_PER_CHARACTER } from './heard-text.ts';
+import { expectedMs } from './heard-text.ts';
 import {
   AUDIO_WAIT_MS,
   noteAudio,
@@ -25,8 +26,8 @@ import { isDry, Segment, type Utterance } from './utterance.ts';
 const WAITING_MAX = 200;
 /** Audio that is not yet played, or expected for the text; beyond it no more text is given away: an interruption makes it worthless. */
 const AHEAD_MS_MAX = 20_000;
-/** Text of one stream: half a minute, the length of a segment being a minute. */
-const STREAM_CHARACTERS_MAX = 500;
+/** Text of one stream, by its spoken length: half a minute, the length of a segment being a minute. */
+const STREAM_LETTERS_MAX = 500;
 /** Between two checks of the playhead while too much is ahead. */
 const LOOK_MS = 500;
 
@@ -151,8 +152,8 @@ export class StreamedSynthesizer implements Synthesizer {
 
   #give(script: Script, piece: string): boolean {
     if (this.#isFarAhead()) return false;
-    const { length } = this.#running?.segment.text ?? '';
-    if (length > 0 && length + piece.length > STREAM_CHARACTERS_MAX) {
+    const { text } = this.#running?.segment ?? { text: '' };
+    if (text !== '' && spokenLength(text) + spokenLength(piece) > STREAM_LETTERS_MAX) {
       this.#endStream();
       return false;
     }
@@ -272,8 +273,8 @@ export class StreamedSynthesizer implements Synthesizer {
     });
     let aheadMs = 0;
     for (const segment of this.#ahead) {
-      const expectedMs = segment.complete ? 0 : segment.text.length * MS_PER_CHARACTER;
-      const audioMs = Math.max(samplesToMs(segment.samples), expectedMs);
+      const wholeMs = segment.complete ? 0 : expectedMs(segment.text);
+      const audioMs = Math.max(samplesToMs(segment.samples), wholeMs);
       aheadMs += audioMs - samplesToMs(segment.playedSamples);
     }
     if (aheadMs < AHEAD_MS_MAX) return false;

@@ -2,7 +2,8 @@
 // boundary does not keep the caller waiting: its first words go out after 400 ms, later ones when the voice has nothing
 // more to say. One timer, only while text is held.
 
-import { createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import { completeWords, createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 /** The caller has waited for the turn's end and the model before. */
@@ -10,8 +11,8 @@ const FLUSH_MS = 400;
 /** So many words are enough to begin with, unless the boundary is about to come. */
 const FIRST_WORDS = 8;
 const BOUNDARY_MS = 250;
-/** So much text without a boundary has none soon. */
-const BOUNDARY_CHARACTERS = 100;
+/** So much text without a boundary, by its spoken length, has none soon. */
+const BOUNDARY_LETTERS = 100;
 
 export interface TimedPiecesOptions {
   clock: Clock;
@@ -42,7 +43,8 @@ export class TimedPieces {
     this.#give(pieces);
     const wasEarly = this.#isFirst && now - (this.#heldSince ?? now) < BOUNDARY_MS;
     const isDue = this.#isFirst && (!wasEarly || this.#isLong());
-    if (isDue && wordsIn(splitter.held) >= FIRST_WORDS) this.#giveWords(FIRST_WORDS);
+    if (isDue && [...completeWords(splitter.held)].length >= FIRST_WORDS)
+      this.#giveWords(FIRST_WORDS);
     this.#watch();
   }
 
@@ -81,7 +83,7 @@ export class TimedPieces {
 
   /** Of a text without boundaries that comes at once. */
   #isLong(): boolean {
-    return this.#isFirst && this.#splitter.held.length >= BOUNDARY_CHARACTERS;
+    return this.#isFirst && spokenLength(this.#splitter.held) >= BOUNDARY_LETTERS;
   }
 
   #watch(): void {
@@ -97,8 +99,4 @@ export class TimedPieces {
     if (isDue) this.#giveWords(Infinity);
     this.#watch();
   }
-}
-
-function wordsIn(text: string): number {
-  return text.match(/\S+\s/g)?.length ?? 0;
 }

@@ -1,6 +1,9 @@
 // Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence, or a long enough
-// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules; it does
-// not parse SSML or Markdown.
+// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules, and those of
+// scripts without spaces between words; it does not parse SSML or Markdown.
+
+import { hasHanOrKana, isUnspaced, withoutLastWord, wordSpans } from '../../std/unspaced-text.ts';
+import { beginWithin, spokenLength } from './spoken-length.ts';
 
 export interface SentenceSplitter {
   /** The parts that `delta` completes, in order, with the white space after them. */
@@ -17,21 +20,24 @@ export interface SentenceSplitter {
 }
 
 export interface SplitterOptions {
-  /** A clause of this length may be the first part. Characters, default 20. */
+  /** A clause of this length may be the first part. Characters as `spokenLength` counts them, default 20. */
   firstMinChars?: number;
-  /** Sentences after the first part are joined up to this length. Characters, default 20. */
+  /** Sentences after the first part are joined up to this length. The same, default 20. */
   minChars?: number;
 }
 
-/** Text without any boundary is cut here: half a minute of speech, the limit of one synthesis. */
+/** Text without any boundary is cut here: half a minute of speech, the limit of one synthesis. As `spokenLength` counts. */
 const PIECE_CHARS_MAX = 400;
+/** Later parts of Thai, Lao, Khmer and Burmese, which mark no sentences: four seconds of speech. */
+const PHRASES_CHARS_MIN = 60;
 
-const SENTENCE_END = /[.!?…。！？]/;
-const CLAUSE_END = /[,;:–—]/;
-const CLOSING = /[.!?…。！？"'”’)\]»*]/;
+const SENTENCE_END = /[.!?…。！？．｡។៕။]/;
+const CLAUSE_END = /[,;:–—，、；：､၊]/;
+const CLOSING = /[.!?…。！？．｡។៕။"'”’)\]»*」』】）》〉］]/;
 const CONTENT = /[\p{L}\p{N}]/u;
-/** Sentence ends that need no white space after them. */
-const FULL_WIDTH = /[。！？]/;
+/** Marks that need no white space after them. */
+const FULL_WIDTH = /[。！？．｡។៕။，、；：､၊]/;
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** The word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
 
@@ -68,18 +74,23 @@ export function createSentenceSplitter(options: SplitterOptions = {}): SentenceS
     if (typeof verdict !== 'number') return verdict;
     const head = text.slice(0, index + 1);
     if (!CONTENT.test(head)) return 'no';
-    if (first)
-      return isClauseOnly(text, index) && head.trim().length < firstMinChars ? 'no' : verdict;
-    return head.trim().length < minChars ? 'no' : verdict;
+    return spokenLength(head.trim()) < lengthMin(text[index] ?? '') ? 'no' : verdict;
+  }
+
+  /** Of a part that ends with this mark. */
+  function lengthMin(mark: string): number {
+    if (first) return CLAUSE_END.test(mark) || mark === ' ' ? firstMinChars : 0;
+    return mark === ' ' ? PHRASES_CHARS_MIN : minChars;
   }
 
   function next(ended: boolean): string | undefined {
-    for (; looked < Math.min(text.length, PIECE_CHARS_MAX); looked++) {
+    const max = beginWithin(text, PIECE_CHARS_MAX);
+    for (; looked < max; looked++) {
       const verdict = judge(looked, ended);
       if (verdict === 'unknown') break;
       if (verdict !== 'no') return take(verdict);
     }
-    return text.length > PIECE_CHARS_MAX ? take(cutPoint(text)) : undefined;
+    return text.length > max ? take(cutPoint(text, max)) : undefined;
   }
 
   function drain(ended: boolean): string[] {
@@ -97,7 +108,7 @@ export function createSentenceSplitter(options: SplitterOptions = {}): SentenceS
       return drain(false);
     },
     dropWord() {
-      text = text.replace(/[\p{L}\p{N}][^\s.!?…,;:]*$/u, '');
+      text = withoutLastWord(text);
       looked = Math.min(looked, text.length);
     },
     takeWords(wordsMax) {
@@ -113,10 +124,6 @@ export function createSentenceSplitter(options: SplitterOptions = {}): SentenceS
   };
 }
 
-function isClauseOnly(text: string, index: number): boolean {
-  return CLAUSE_END.test(text[index] ?? '');
-}
-
 function boundaryAt(
   text: string,
   index: number,
@@ -124,6 +131,7 @@ function boundaryAt(
 ): Verdict {
   const mark = text[index] ?? '';
   if (mark === '\n') return skipSpace(text, index + 1);
+  if (mark === ' ') return phraseEnd(text, index);
   if (how.clauses && CLAUSE_END.test(mark)) return clauseEnd(text, index);
   return SENTENCE_END.test(mark) ? sentenceEnd(text, index, how.ended) : 'no';
 }
@@ -133,7 +141,7 @@ function sentenceEnd(text: string, index: number, ended: boolean): Verdict {
   let after = index + 1;
   while (after < text.length && CLOSING.test(text[after] ?? '')) after++;
   if (after === text.length) return ended ? after : 'unknown';
-  if (FULL_WIDTH.test(mark)) return skipSpace(text, after);
+  if (needsNoSpace(text, index, after)) return skipSpace(text, after);
   if (!isSpace(text[after])) return 'no';
   const next = skipSpace(text, after);
   if (mark !== '.' && mark !== '…') return next;
@@ -143,11 +151,32 @@ function sentenceEnd(text: string, index: number, ended: boolean): Verdict {
 
 function clauseEnd(text: string, index: number): Verdict {
   if (index + 1 === text.length) return 'unknown';
-  if (!isSpace(text[index + 1])) return 'no';
+  if (!needsNoSpace(text, index, index + 1) && !isSpace(text[index + 1])) return 'no';
   const next = skipSpace(text, index + 1);
   if (next === text.length) return 'unknown';
-  const inNumber = /\d/.test(text[index - 1] ?? '') && /\d/.test(text[next] ?? '');
-  return inNumber ? 'no' : next;
+  return isInNumber(text, index) ? 'no' : next;
+}
+
+/** White space between two phrases of Thai, Lao, Khmer or Burmese. */
+function phraseEnd(text: string, index: number): Verdict {
+  const before = text[index - 1] ?? '';
+  if (!isUnspaced(before) || hasHanOrKana(before)) return 'no';
+  const next = skipSpace(text, index + 1);
+  if (next === text.length) return 'unknown';
+  return isUnspaced(text[next] ?? '') ? next : 'no';
+}
+
+/** Whether the mark at `index` stands between digits, with or without white space behind it. */
+function isInNumber(text: string, index: number): boolean {
+  const isDigit = (at: number) => /[\d０-９]/.test(text[at] ?? '');
+  return isDigit(index - 1) && isDigit(skipSpace(text, index + 1));
+}
+
+/** Whether the mark at `index`, with others up to `after`, ends something without white space behind it: a full-width one
+ *  outside numbers, another one between letters of Chinese or Japanese. */
+function needsNoSpace(text: string, index: number, after: number): boolean {
+  if (FULL_WIDTH.test(text[index] ?? '')) return !isInNumber(text, index);
+  return hasHanOrKana(text[after] ?? '') && hasHanOrKana(text[index - 1] ?? '');
 }
 
 /** Whether the full stop at `index`, with white space up to `next`, is more than an abbreviation's. */
@@ -180,26 +209,35 @@ function isSpace(char: string | undefined): boolean {
 
 /** Words that are cut off together with what follows them: marks that close later, numbers, titles. */
 function isBoundToNext(word: string): boolean {
-  return /[[(<`"“*_~]|\d/.test(word) || TITLES.has(word.replace(/\.$/, '').toLowerCase());
+  return /[[(<`"“「『（【《*_~]|\d/.test(word) || TITLES.has(word.replace(/\.$/, '').toLowerCase());
+}
+
+/** Where the complete words of the text begin and end, and where the next one begins. */
+export function* completeWords(text: string): Generator<{ word: string; next: number }> {
+  for (const { start, end } of wordSpans(text)) {
+    const next = skipSpace(text, end);
+    // The last one is complete if white space follows it.
+    if (end < text.length) yield { word: text.slice(start, end), next };
+  }
 }
 
 /** Index after the last of at most `wordsMax` complete words, with the white space after it; 0 for fewer than two. */
 function wordsEnd(text: string, wordsMax: number): number {
   let end = 0;
   let words = 0;
-  for (const { 0: whole, 1: word = '', index } of text.matchAll(/(\S+)\s+/g)) {
+  for (const { word, next } of completeWords(text)) {
     if (/[[(<`]/.test(word)) break;
     words += 1;
-    if (words >= 2 && !isBoundToNext(word)) end = index + whole.length;
+    if (words >= 2 && !isBoundToNext(word)) end = next;
     if (words >= wordsMax && end > 0) break;
   }
   return end;
 }
 
-/** The last white space within the limit, or the limit itself, never inside a surrogate pair. */
-function cutPoint(text: string): number {
-  const space = text.slice(0, PIECE_CHARS_MAX).search(/\s\S*$/);
-  if (space > 0) return space + 1;
-  const high = text.charCodeAt(PIECE_CHARS_MAX - 1);
-  return high >= 0xd800 && high <= 0xdbff ? PIECE_CHARS_MAX - 1 : PIECE_CHARS_MAX;
+/** The last white space within `max`, or the end of the last word or grapheme. */
+function cutPoint(text: string, max: number): number {
+  const space = text.slice(0, max).search(/\s\S*$/);
+  if (space > 0 && !isUnspaced(text.slice(space, max))) return space + 1;
+  const end = wordSpans(text).findLast((word) => word.end <= max)?.end ?? 0;
+  return end > 0 ? end : graphemes.segment(text).containing(max)?.index || max;
 }

@@ -16,6 +16,8 @@ export interface StreamedTtsOptions {
   /** Multiples of real time in which audio comes. Default: all at once. */
   speed?: number;
   wordTimes?: boolean;
+  /** Default: 60, and so are the times of words. */
+  msPerCharacter?: number;
   /** After so much audio of a stream. Asked for each stream. */
   failure?: () => { afterMs: number; fault: ServiceFault | 'silent' | 'done' } | undefined;
 }
@@ -104,9 +106,9 @@ class StreamedUtterance {
 
   #speak(): void {
     this.#timer = undefined;
-    const { speed, clock } = this.#options;
+    const { speed, clock, msPerCharacter = MS_PER_CHARACTER } = this.#options;
     while (!this.#isOver) {
-      const wholeMs = this.#text.length * MS_PER_CHARACTER;
+      const wholeMs = this.#text.length * msPerCharacter;
       const failsAt = this.#failure?.afterMs ?? Number.POSITIVE_INFINITY;
       if (this.#spokenMs >= failsAt) {
         this.#fail();

@@ -92,6 +92,18 @@ describe('a turn at a service that takes its text in pieces', () => {
     expect(rig.of('fault')).toEqual([]);
   });
 
+  it('counts a Chinese character as a syllable: a stream of it has half a minute as well', async () => {
+    const { rig, log } = rigOf({ speed: 1.5, msPerCharacter: 220, wordTimes: false });
+    const sentences = Array.from({ length: 30 }, () => '这是一个关于酒店预订的故事。');
+    rig.say(sentences.join(''));
+    await rig.run(100);
+    expect(log.filter((line) => line.startsWith('push'))).toHaveLength(7);
+    await rig.run(110_000);
+    expect(log.indexOf('end')).toBe(1 + 10);
+    expect(rig.reports[0]?.heardText.replaceAll(' ', '')).toBe(sentences.join(''));
+    expect(rig.of('fault')).toEqual([]);
+  });
+
   it('speaks turns in order, and none of them twice', async () => {
     const { rig } = rigOf();
     for (const text of ['One is first.', 'Two comes next.', '…', 'Three is last.']) rig.say(text);

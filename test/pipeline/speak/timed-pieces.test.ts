@@ -50,6 +50,34 @@ describe('text that arrives in pieces', () => {
     expect(at.given.map(({ text }) => text).join('')).toBe(UNPUNCTUATED);
   });
 
+  it('without punctuation and without spaces goes to the voice after eight words as well', () => {
+    const at = pieces();
+    for (const word of [
+      '我想',
+      '告诉',
+      '您',
+      '星期五',
+      '还有',
+      '两个',
+      '空位',
+      '一个',
+      '在',
+      '上午',
+      '一个',
+    ]) {
+      at.text.push(word);
+      at.clock.advance(40);
+    }
+    expect(at.given[0]).toEqual({ text: '我想告诉您星期五还有两个空位', atMs: 280 });
+    const whole = pieces();
+    whole.text.push('我想告诉您星期五还有两个空位一个在上午一个在下午您想要哪一个呢请您告诉我');
+    expect(whole.given).toEqual([{ text: '我想告诉您星期五还有两个空位', atMs: 0 }]);
+    const slow = pieces();
+    slow.text.push('ผมอยากจอง');
+    slow.clock.advance(450);
+    expect(slow.given).toEqual([{ text: 'ผมอยาก', atMs: 400 }]);
+  });
+
   it('is cut at the end of its sentence when that comes in time', () => {
     const at = pieces();
     write(at, 'I have two free appointments for you on that Friday. Which one would you like?', 20);

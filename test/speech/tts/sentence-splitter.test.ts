@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSentenceSplitter } from '../../../src/speech/tts/sentence-splitter.ts';
+import { spokenLength } from '../../../src/speech/tts/spoken-length.ts';
 
 /** The pieces, and after which character of `text` each came out. */
 function speak(text: string, options = {}): { pieces: string[]; at: number[] } {
@@ -127,5 +128,118 @@ describe('sentences of streaming text', () => {
     const splitter = createSentenceSplitter();
     const pieces = splitter.push('x'.repeat(200_000));
     expect(pieces.length + splitter.end().length).toBe(500);
+  });
+});
+
+describe('sentences of languages without spaces', () => {
+  it('need no white space behind full-width marks, and are joined by how long they are spoken', () => {
+    expect(speak('您好！请问有什么可以帮您？我们明天营业。好的。再见！').pieces).toEqual([
+      '您好！',
+      '请问有什么可以帮您？',
+      '我们明天营业。',
+      '好的。再见！',
+    ]);
+  });
+
+  it('begin with a clause that ends with a full-width mark', () => {
+    const { pieces, at } = speak('感谢您的来电，我帮您查一下。');
+    expect(pieces).toEqual(['感谢您的来电，', '我帮您查一下。']);
+    expect(at[0]).toBe('感谢您的来电，我'.length);
+    expect(speak('お電話ありがとうございます、少々お待ちください。').pieces[0]).toBe(
+      'お電話ありがとうございます、',
+    );
+    expect(speak('ကျွန်တော် ကူညီပေးပါမယ်၊ ခဏစောင့်ပါ။ ကျေးဇူး။').pieces[0]).toBe('ကျွန်တော် ကူညီပေးပါမယ်၊ ');
+  });
+
+  it('end with ASCII marks between their letters too, but not within a number, a name or an abbreviation', () => {
+    expect(speak('您好!请问您要预订吗?好的').pieces).toEqual(['您好!', '请问您要预订吗?', '好的']);
+    expect(speak('请您稍等一下,我帮您查.谢谢').pieces).toEqual(['请您稍等一下,', '我帮您查.谢谢']);
+    for (const text of [
+      '价格是3.5元',
+      '请访问example.com谢谢',
+      '比例是1，000比2',
+      'ปี พ.ศ.2567ครับ',
+    ]) {
+      expect(speak(text, { firstMinChars: 1_000 }).pieces).toEqual([text]);
+    }
+  });
+
+  it('keep closing brackets of their own', () => {
+    expect(speak('他说：「可以。」然后走了。', { firstMinChars: 1_000 }).pieces).toEqual([
+      '他说：「可以。」',
+      '然后走了。',
+    ]);
+  });
+
+  it('in Thai end with a phrase that is long enough', () => {
+    const first = 'ขอบคุณที่โทรมาหาเรานะคะ ';
+    const text = `${first}ดิฉันจะตรวจสอบให้ค่ะ กรุณารอสักครู่`;
+    expect(speak(text).pieces).toEqual([first, text.slice(first.length)]);
+    const long = `${text} `.repeat(6);
+    const { pieces } = speak(long);
+    expect(pieces.join('')).toBe(long);
+    for (const piece of pieces.slice(1, -1)) expect(piece.length).toBeLessThan(120);
+  });
+
+  it('without any mark are cut between words, half a minute of speech at most', () => {
+    const zh = speak('我想预订明天下午三点的房间'.repeat(30)).pieces;
+    expect(zh.join('')).toBe('我想预订明天下午三点的房间'.repeat(30));
+    for (const piece of zh) expect(piece.length).toBeLessThanOrEqual(Math.floor(400 / 3.4));
+    expect(zh[0]).toMatch(/(预订|明天|下午|三点|的|房间|我想)$/);
+    const th = speak('ดิฉันจะตรวจสอบให้'.repeat(60)).pieces;
+    for (const piece of th) {
+      expect(piece.length).toBeLessThanOrEqual(400);
+      expect(piece).not.toMatch(/^\p{M}/u);
+    }
+  });
+
+  it('are never cut within a grapheme', () => {
+    const family = '👨‍👩‍👧';
+    for (const piece of speak(`a${family.repeat(100)}`).pieces) {
+      expect(piece.replaceAll(family, '')).toMatch(/^a?$/);
+    }
+    for (const piece of speak('𠮷野家'.repeat(200)).pieces)
+      expect(piece).not.toMatch(/[\uD800-\uDBFF]$|^[\uDC00-\uDFFF]/);
+  });
+
+  it('give complete words where a voice must not wait, and lose the unfinished one', () => {
+    const splitter = createSentenceSplitter();
+    splitter.push('我想预订明天下午的房');
+    expect(splitter.takeWords(3)).toBe('我想预订明天');
+    splitter.dropWord();
+    expect(splitter.held).toBe('下午的');
+    expect(splitter.end()).toEqual(['下午的']);
+  });
+
+  it('lose nothing', () => {
+    const part = fc.constantFrom(
+      ...[
+        '我想预订',
+        '。',
+        '，',
+        '「',
+        '」',
+        '！',
+        'ครับ',
+        ' ',
+        'ผม',
+        '3',
+        '.',
+        '၊',
+        'ok',
+        '\n',
+        '😀',
+        '𠮷',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 300 }), (parts) => {
+        const splitter = createSentenceSplitter();
+        const pieces = parts.flatMap((each) => splitter.push(each));
+        const all = [...pieces, ...splitter.end()];
+        expect(all.join('')).toBe(parts.join(''));
+        for (const piece of all) expect(spokenLength(piece.trim())).toBeLessThanOrEqual(400);
+      }),
+    );
   });
 });

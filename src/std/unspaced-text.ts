@@ -1,0 +1,113 @@
+// Text in scripts that are written without spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese. Where its
+// words are (word segmentation), and what stands between two texts. No sentences: speech/tts/sentence-splitter.
+// Source: UAX #29, with ICU's dictionaries for these scripts (Intl.Segmenter).
+
+/** Without spaces between sentences too. */
+const TIGHT = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー`;
+/** With a space between phrases. */
+const PHRASED = String.raw`\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+/** Full-width punctuation. */
+const MARKS = String.raw`\u3000-\u303F\uFF01-\uFF65`;
+
+const UNSPACED = new RegExp(`[${TIGHT}${PHRASED}]`, 'u');
+const HAN_OR_KANA = new RegExp(`[${TIGHT}]`, 'u');
+const UNSPACED_RUNS = new RegExp(`[${TIGHT}${PHRASED}]+`, 'gu');
+const TIGHT_ENDS = sides(`${TIGHT}${MARKS}`);
+const UNSPACED_ENDS = sides(`${TIGHT}${PHRASED}${MARKS}`);
+const OPENING = /^[\p{Ps}\p{Pi}]/u;
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+
+/** Code units of the text; `end` is behind the word. */
+export interface WordSpan {
+  start: number;
+  end: number;
+}
+
+/** Whether the text has a letter of such a script. */
+export function isUnspaced(text: string): boolean {
+  return UNSPACED.test(text);
+}
+
+/** Whether the text has a letter of Chinese or Japanese. */
+export function hasHanOrKana(text: string): boolean {
+  return HAN_OR_KANA.test(text);
+}
+
+/** The words with their punctuation: what white space separates, and within it the words of these scripts. No word is cut
+ *  within a grapheme. */
+export function wordSpans(text: string): WordSpan[] {
+  const spans: WordSpan[] = [];
+  for (const { 0: run, index } of text.matchAll(/\S+/g)) {
+    if (UNSPACED.test(run)) divide(run, index, spans);
+    else spans.push({ start: index, end: index + run.length });
+  }
+  return spans;
+}
+
+/** `at`: where the run begins in the text. */
+function divide(run: string, at: number, spans: WordSpan[]): void {
+  let span: WordSpan | undefined;
+  let isOpening = false;
+  // Addresses and numbers are no words of these scripts, and stay whole.
+  let wasUnspaced = false;
+  for (const { segment, index, isWordLike = false } of segmenter.segment(run)) {
+    const opens = OPENING.test(segment);
+    const isOwn = isWordLike && (wasUnspaced || UNSPACED.test(segment));
+    if (span === undefined || (!isOpening && (opens || isOwn))) {
+      span = { start: at + index, end: 0 };
+      spans.push(span);
+    }
+    span.end = at + index + segment.length;
+    isOpening = !isWordLike && (opens || isOpening || index === 0);
+    if (isWordLike) wasUnspaced = UNSPACED.test(segment);
+  }
+}
+
+/** As many as a reader counts: what white space separates, and the words of these scripts. */
+export function wordCount(text: string): number {
+  return wordSpans(text).length;
+}
+
+/** A space on both sides of each character of these scripts. */
+export function spacedOut(text: string): string {
+  return text.replace(UNSPACED_RUNS, (run) => ` ${[...run].join(' ')} `);
+}
+
+/** Texts that follow one another, with a space between two; none between two in Chinese or Japanese. '' is left out. */
+export function joinTexts(texts: readonly string[]): string {
+  return joined(texts, TIGHT_ENDS);
+}
+
+/** Words of one text: as `joinTexts`, and without a space in the other scripts as well. */
+export function joinSingleWords(words: readonly string[]): string {
+  return joined(words, UNSPACED_ENDS);
+}
+
+/** Without its last word, as far as that may be unfinished: text that ends with a mark or a space stays. */
+export function withoutLastWord(text: string): string {
+  const end = /[\p{L}\p{N}][^\s.!?…,;:]*$/u.exec(text);
+  if (end === null) return text;
+  if (!UNSPACED.test(end[0])) return text.slice(0, end.index);
+  if (!/[\p{L}\p{M}\p{N}]$/u.test(text.slice(-2))) return text;
+  return text.slice(0, end.index + (wordSpans(end[0]).at(-1)?.start ?? 0));
+}
+
+interface Sides {
+  /** Tested with the last two code units: one character. */
+  end: RegExp;
+  begin: RegExp;
+}
+
+function sides(characters: string): Sides {
+  return { end: new RegExp(`[${characters}]$`, 'u'), begin: new RegExp(`^[${characters}]`, 'u') };
+}
+
+function joined(texts: readonly string[], { end, begin }: Sides): string {
+  let all = '';
+  for (const text of texts) {
+    const isTight = all === '' || text === '' || (begin.test(text) && end.test(all.slice(-2)));
+    all += isTight ? text : ` ${text}`;
+  }
+  return all;
+}
