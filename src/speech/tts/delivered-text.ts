@@ -1,14 +1,18 @@
 // How much of a text was delivered as audio, in whole clauses, when a service stopped in the middle: by the times of its
 // words; beyond them by a slow speaking rate, because a clause said twice is better than one that is lost.
 
+import { spokenLength } from './spoken-length.ts';
 import type { WordTiming } from './tts.ts';
 
 /** Slow speech: few voices are slower. */
-const MS_PER_CHARACTER = 90;
+const MS_PER_LETTER = 90;
 /** A pause after a clause. */
 const PAUSE_MS = 400;
 /** A word whose last milliseconds are missing was said. */
 const TOLERANCE_MS = 20;
+/** Up to a mark; in scripts that mark no clauses, up to white space. */
+const CLAUSE =
+  /\S.*?(?:[,;:.!?…–—]["'”’)\]]*(?=\s|$)|[。！？．｡៕។။，、；：､၊][」』】）》〉］”’"]*|(?<=[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])(?=\s)|$)/gsu;
 
 /** Index of the first clause that was not delivered to its end; the length of the text if all were. */
 export function deliveredCharacters(
@@ -24,7 +28,7 @@ export function deliveredCharacters(
   for (const { start, end } of clausesOf(text)) {
     const rest = text.slice(Math.max(start, position), Math.max(position, end));
     if (!/[\p{L}\p{N}]/u.test(rest)) continue;
-    const needMs = rest.length * MS_PER_CHARACTER + PAUSE_MS;
+    const needMs = spokenLength(rest) * MS_PER_LETTER + PAUSE_MS;
     if (leftMs < needMs) return start;
     leftMs -= needMs;
   }
@@ -44,7 +48,7 @@ function positionAfter(text: string, words: readonly WordTiming[]): number | und
 }
 
 function* clausesOf(text: string): Generator<{ start: number; end: number }> {
-  for (const clause of text.matchAll(/\S.*?(?:[,;:.!?…–—]["'”’)\]]*(?=\s|$)|[。！？，]|$)/gsu)) {
+  for (const clause of text.matchAll(CLAUSE)) {
     yield { start: clause.index, end: clause.index + clause[0].length };
   }
 }

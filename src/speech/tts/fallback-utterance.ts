@@ -8,6 +8,7 @@ import { ServiceFault } from '../service/service-fault.ts';
 import { deliveredCharacters } from './delivered-text.ts';
 import { type ServiceLine, silenceOf, type TtsFallbackService } from './service-line.ts';
 import { isSpeakable } from './speakable.ts';
+import { spokenLength } from './spoken-length.ts';
 import type { SpeechStream, UtteranceListener, WordTiming } from './tts.ts';
 
 /** From the text to the first audio. */
@@ -16,7 +17,7 @@ const FIRST_AUDIO_MS_MAX = 2_000;
 const STALL_MS_MAX = 2_500;
 
 /** Speech at twice the usual rate. */
-const MS_PER_CHARACTER_MIN = 30;
+const MS_PER_LETTER_MIN = 30;
 
 /** One service's part of the utterance. */
 interface Part {
@@ -210,7 +211,7 @@ export class FallbackUtterance implements SpeechStream {
     if (part === undefined || this.#isOver) return;
     // Once audio came, and without times of words, it is unknown whether the service is silent or the model, unless
     // no speech is so fast.
-    const isTooShort = part.audioMs < (this.#text.length - part.from) * MS_PER_CHARACTER_MIN;
+    const isTooShort = part.audioMs < spokenLength(this.#text.slice(part.from)) * MS_PER_LETTER_MIN;
     const isKnown = part.words.length > 0 || !part.hasAnswered || isTooShort;
     const isAllSaid = this.#delivered(part) >= this.#text.length;
     if (!this.#isEnded && (isAllSaid || !isKnown)) return;

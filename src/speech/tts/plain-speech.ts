@@ -18,8 +18,11 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/(?<!\S)[:;]-?[()DP](?=[\s.,!?]|$)/g, ' '],
   // The end of a line as JSON has it.
   [/(?<=^|[\s.!?,;)"'])(?:\\n)+/g, '\n'],
-  // Sources of a search, as models that have one write them.
-  [/【[^【】\n]{0,100}】/g, ''],
+  // Sources of a search, as models that have one write them. Chinese and Japanese words are no source: 【重要】.
+  [
+    /【(?![^【】†\n]*[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[^【】\n]{0,100}】/gu,
+    '',
+  ],
   [/\uE200[^\uE201\n]{0,200}\uE201/g, ''],
   // Between words, with a space on both sides, a number in brackets is a key or a room, not a source.
   [/(?<=[\p{L}\p{N}.,!?:;"'”’)])(?:\[\^?\d{1,3}\])+/gu, ''],
@@ -59,6 +62,9 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/(?<=[\p{L}.!?,])\*(?![^\s.,!?)"'])/gu, ''],
   [/(?<![\p{L}\p{N}_])_{1,3}(?=[\p{L}\p{N}])/gu, ''],
   [/(?<=[\p{L}\p{N}.!?,])_{1,3}(?![\p{L}\p{N}_])/gu, ''],
+  // Beside letters of Chinese or Japanese, which have no spaces around emphasis.
+  [/(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])_{1,3}/gu, ''],
+  [/_{1,3}(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])/gu, ''],
   [/\\([*_`#~[\]()<>|-])/g, '$1'],
   // Characters of markup.
   [/&nbsp;/g, ' '],
@@ -68,7 +74,7 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/&gt;/g, '>'],
   [/&amp;/g, '&'],
   // The end of a line is a pause.
-  [/(?<=[\p{L}\p{N}])[ \t]*\n\s*(?=\S)/gu, ', '],
+  [/(?<=[\p{L}\p{M}\p{N}])[ \t]*\n\s*(?=\S)/gu, ', '],
 ];
 
 /** The words, trimmed, with single spaces. '' if there is nothing to say. */
@@ -77,7 +83,7 @@ export function plainSpeech(text: string): string {
   if (MARKED.test(said)) for (const [mark, plain] of MARKS) said = said.replace(mark, plain);
   said = said
     .replace(/\s+/g, ' ')
-    .replace(/ (?=[,.!?;:](?:\s|$))/g, '')
+    .replace(/ (?=[,.!?;:](?:\s|$)|[。！？，、；：])/g, '')
     .trim();
   return /[\p{L}\p{N}]|^[*#]/u.test(said) ? said : '';
 }

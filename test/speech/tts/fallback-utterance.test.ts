@@ -108,6 +108,23 @@ describe('the text of an utterance', () => {
     expect(logOf(1)).toEqual([`push ${SENTENCE}`, `push ${LAST}`, 'flush', 'end']);
   });
 
+  it('without spaces goes on at a clause of its own marks, by the rate of its script', async () => {
+    const clauses = ['您的座位已经订好了，', '星期五晚上八点；', '请准时到达、', '谢谢。'];
+    const from = async (text: string, afterMs: number) => {
+      const voice = { failure: failing(afterMs, faultOf('network')), wordTimes: false };
+      const { clock, say, logOf } = setUp({ ...voice, msPerCharacter: 220 }, {});
+      say(text).stream.end();
+      await clock.advanceAsync(100);
+      return logOf(1)[0];
+    };
+    const text = clauses.join('');
+    expect(await from(text, 1_900)).toBe(`push ${text}`);
+    expect(await from(text, 3_600)).toBe(`push ${clauses.slice(1).join('')}`);
+    expect(await from(text, 5_900)).toBe(`push ${clauses.slice(2).join('')}`);
+    const thai = ['ดิฉันจองโต๊ะให้แล้วค่ะ', 'วันศุกร์ตอนสองทุ่ม'];
+    expect(await from(thai.join(' '), 3_500)).toBe(`push ${thai[1]}`);
+  });
+
   it('may be over for the next voice: it is done with nothing to say', async () => {
     const { clock, say, logOf, changes } = setUp(
       { failure: failing(CLAUSE_MS, faultOf('network')) },

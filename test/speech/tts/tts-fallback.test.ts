@@ -361,7 +361,7 @@ describe('the text that was delivered', () => {
     const said = wordsOf(quoted).slice(0, 3);
     const ms = said.at(-1)?.endMs ?? 0;
     expect(quoted.slice(deliveredCharacters(quoted, said, ms))).toBe('Then he left.');
-    expect(deliveredCharacters('你好。再见。', [], 700)).toBe(3);
+    expect(deliveredCharacters('你好。再见。', [], 1_200)).toBe(3);
   });
 
   it('is estimated by slow speech where words have no times', () => {

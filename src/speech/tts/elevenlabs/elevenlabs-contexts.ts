@@ -2,6 +2,7 @@
 // character. Source: ElevenLabs API reference, multi-stream-input (November 2026).
 
 import { isObject } from '../../../std/json.ts';
+import { isUnspaced } from '../../../std/unspaced-text.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type {
   ContextAnswer,
@@ -108,7 +109,7 @@ class ElevenLabsContext implements ContextMessages {
   }
 }
 
-/** Words of characters with times; a word may straddle messages. */
+/** Words of characters with times; a word may straddle messages. Without spaces between words, each letter is one. */
 class WordsOfCharacters {
   #word: WordTiming | undefined;
 
@@ -123,8 +124,8 @@ class WordsOfCharacters {
       const startMs = Number(starts[at]) + offsetMs;
       const endMs = startMs + Number(lengths[at] ?? 0);
       if (typeof character !== 'string' || !Number.isFinite(endMs)) continue;
-      if (character.trim() === '') words.push(...this.end());
-      else this.#extend(character, startMs, endMs);
+      if (character.trim() === '' || this.#isNext(character)) words.push(...this.end());
+      if (character.trim() !== '') this.#extend(character, startMs, endMs);
     }
     return words;
   }
@@ -133,6 +134,12 @@ class WordsOfCharacters {
     const word = this.#word;
     this.#word = undefined;
     return word === undefined ? [] : [word];
+  }
+
+  /** Whether it is the begin of a word, with no space before it. */
+  #isNext(character: string): boolean {
+    if (!/^[\p{L}\p{N}]/u.test(character)) return false;
+    return isUnspaced(character) || isUnspaced(this.#word?.word ?? '');
   }
 
   #extend(character: string, startMs: number, endMs: number): void {

@@ -49,6 +49,23 @@ const messagesOf = (fake: { connections: { texts: string[] }[] }) =>
   fake.connections.flatMap(({ texts }) => texts.map((text) => JSON.parse(text)));
 
 describe('ElevenLabs', () => {
+  it('has a time for each letter of a text without spaces', async () => {
+    const { say } = await setUp();
+    const { heard, stream } = say('好的，我要iPhone。ค่ะ');
+    stream.end();
+    await vi.waitFor(() => expect(heard.ends).toEqual(['done']));
+    expect(heard.words.map(({ word }) => word)).toEqual([
+      '好',
+      '的，',
+      '我',
+      '要',
+      'iPhone。',
+      'ค่',
+      'ะ',
+    ]);
+    expect(heard.words[3]).toMatchObject({ startMs: 240, endMs: 300 });
+  });
+
   it('connects for the voice’s id, at 8 kHz µ-law, with the key in a header', async () => {
     const { fake, say } = await setUp({}, { voice: 'Rachel - abc123', language: 'de', speed: 2 });
     const { heard, stream } = say('Guten Tag.');
