@@ -11,6 +11,7 @@ const MARKS = String.raw`\u3000-\u303F\uFF01-\uFF65`;
 
 const UNSPACED = new RegExp(`[${TIGHT}${PHRASED}]`, 'u');
 const HAN_OR_KANA = new RegExp(`[${TIGHT}]`, 'u');
+const LETTERS = new RegExp(`[${TIGHT}${PHRASED}]\\p{M}*|[^\\s${TIGHT}${PHRASED}]+`, 'gu');
 const UNSPACED_RUNS = new RegExp(`[${TIGHT}${PHRASED}]+`, 'gu');
 const TIGHT_ENDS = sides(`${TIGHT}${MARKS}`);
 const UNSPACED_ENDS = sides(`${TIGHT}${PHRASED}${MARKS}`);
@@ -62,6 +63,14 @@ function divide(run: string, at: number, spans: WordSpan[]): void {
     isOpening = !isWordLike && (opens || isOpening || index === 0);
     if (isWordLike) wasUnspaced = UNSPACED.test(segment);
   }
+}
+
+/** As `wordSpans`, but each letter of these scripts is one: the letters of an unfinished text stay, its words may become
+ *  others. */
+export function letterSpans(text: string): WordSpan[] {
+  return [...text.matchAll(LETTERS)].map(({ 0: letter, index }) => {
+    return { start: index, end: index + letter.length };
+  });
 }
 
 /** As many as a reader counts: what white space separates, and the words of these scripts. */

@@ -3,7 +3,7 @@
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
-import { isExpectedAnswer, wordsOf } from './endpointing.ts';
+import { isExpectedAnswer, plainOf, wordsOf } from './endpointing.ts';
 
 /** In one turn. Each may cost an answer of a model, and a caller who pauses often gains nothing. */
 const REPORTS_MAX = 2;
@@ -22,7 +22,7 @@ export class EarlyEnd {
   /** Whether the end with these words is worth a report. */
   report({ text, language }: Pick<RecognizedWords, 'text' | 'language'>): boolean {
     const words = wordsOf(text);
-    const joined = words.join(' ');
+    const joined = plainOf(text);
     if (this.#reports >= REPORTS_MAX || joined === this.#words) return false;
     if (words.length < WORDS_MIN && !isExpectedAnswer(text, this.#expectation, language)) {
       return false;
@@ -34,7 +34,7 @@ export class EarlyEnd {
 
   /** Whether these words, of the same turn, are others than the reported ones. */
   contradicts(text: string): boolean {
-    return this.#words !== undefined && wordsOf(text).join(' ') !== this.#words;
+    return this.#words !== undefined && plainOf(text) !== this.#words;
   }
 
   /** Returns whether there was a report. */

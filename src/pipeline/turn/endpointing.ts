@@ -3,6 +3,7 @@
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
+import { isUnspaced, joinSingleWords, wordSpans } from '../../std/unspaced-text.ts';
 import {
   ENDING_WORDS_MAX,
   type EndpointingWords,
@@ -91,7 +92,7 @@ function isExpected(spoken: Spoken, expectation: ExpectedInput): boolean {
   const { words } = spoken;
   if (words.length === 0) return false;
   const { phrases, slots } = expectation;
-  if (phrases.includes(words.join(' '))) return true;
+  if (phrases.includes(joinSingleWords(words))) return true;
   if (slots.includes('yes_no') && isYesNo(spoken)) return true;
   const missing = digitsMissing(spoken, expectation);
   return missing !== undefined && missing <= 0;
@@ -101,8 +102,10 @@ function closedMs(spoken: Spoken, said: CallerWords): number {
   const { expectation } = said;
   const { words } = spoken;
   if (words.length === 0) return unheardMs(said);
-  const text = words.join(' ');
-  if (expectation.phrases.some((phrase) => phrase.startsWith(`${text} `))) return AMBIGUOUS_MS;
+  const text = joinSingleWords(words);
+  if (expectation.phrases.some((phrase) => phrase !== text && isBegin(text, phrase))) {
+    return AMBIGUOUS_MS;
+  }
   if (isExpected(spoken, expectation)) return COMPLETE_MS;
   return valueMs(spoken, expectation) ?? (endsOpen(spoken) ? UNFINISHED_MS : UNCLEAR_MS);
 }
@@ -111,7 +114,7 @@ function openMs(spoken: Spoken, { text, expectation }: CallerWords): number {
   const missing = digitsMissing(spoken, expectation);
   if (missing !== undefined) return missing > 0 ? DIGITS_MS : COMPLETE_MS;
   if (endsOpen(spoken)) return UNFINISHED_MS;
-  return /[.?!]\s*$/.test(text) ? SENTENCE_MS : OPEN_MS;
+  return /[.?!。？！｡។။]\s*$/.test(text) ? SENTENCE_MS : OPEN_MS;
 }
 
 /** Without words, the kind of the expected answer decides. */
@@ -170,10 +173,24 @@ function endsOpen({ words, known }: Spoken): boolean {
 
 /** Lower-case words without punctuation; groups of digits with dashes or dots are separated. */
 export function wordsOf(text: string): string[] {
-  return text
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/['’]/g, '')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '');
+  const plain = text.normalize('NFC').toLowerCase().replace(/['’]/g, '');
+  if (isUnspaced(plain)) return unspacedWordsOf(plain);
+  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+}
+
+/** In scripts without spaces between words. Vowel signs belong to their words. */
+function unspacedWordsOf(plain: string): string[] {
+  const runs = plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((run) => /[\p{L}\p{N}]/u.test(run));
+  return runs.flatMap((run) => wordSpans(run).map(({ start, end }) => run.slice(start, end)));
+}
+
+/** The words as one text by which others are compared: punctuation and spaces differ between two results of a
+ *  recogniser, and without spaces so do the words. */
+export function plainOf(text: string): string {
+  return joinSingleWords(wordsOf(text));
+}
+
+/** Whether one text of `plainOf` is the begin of the other, by whole words where the script has spaces. */
+export function isBegin(begin: string, whole: string): boolean {
+  return isUnspaced(begin) ? whole.startsWith(begin) : `${whole} `.startsWith(`${begin} `);
 }

@@ -2,6 +2,7 @@
 // another service. What the turn did not have is not lost.
 
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
+import { joinTexts, letterSpans } from '../../std/unspaced-text.ts';
 import { wordsOf } from './endpointing.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 
@@ -44,7 +45,7 @@ export class LateWords {
 
   /** Interim words without those of turns whose final ones are still to come. */
   withoutLate(words: RecognizedWords): RecognizedWords {
-    const interim = joined(this.#turns.map((each) => each.interim));
+    const interim = joinTexts(this.#turns.map((each) => each.interim));
     if (interim === '' || !beginAlike(interim, words.text)) return words;
     return { ...words, text: wordsBehind(interim, words.text), words: undefined };
   }
@@ -59,7 +60,7 @@ export class LateWords {
     first.interim = wordsBehind(text, first.interim);
     if (first.due > 0) return undefined;
     this.#turns.shift();
-    const missing = joined(first.missing);
+    const missing = joinTexts(first.missing);
     const { turn, isOther } = first;
     if (missing === '' || isOther || this.#hasNext(missing)) return undefined;
     const known = language ?? turn.language;
@@ -89,22 +90,27 @@ export function beginAlike(text: string, ...others: (string | undefined)[]): boo
 function wordsBehind(known: string, all: string): string {
   const words = spokenOf(known);
   const spoken = spokenOf(all);
-  return goesOn(words, spoken) ? spoken.slice(words.length).join(' ') : '';
+  return goesOn(words, spoken) ? all.slice(spoken[words.length]?.start ?? all.length).trim() : '';
 }
 
-function joined(texts: readonly string[]): string {
-  return texts.filter((text) => text !== '').join(' ');
+interface SpokenWord {
+  /** As `wordsOf` has it. */
+  plain: string;
+  /** Where it begins in its text. */
+  start: number;
 }
 
-function spokenOf(text: string): string[] {
-  return text.split(/\s+/).filter((word) => wordsOf(word).length > 0);
+function spokenOf(text: string): SpokenWord[] {
+  return letterSpans(text)
+    .map(({ start, end }) => ({ plain: wordsOf(text.slice(start, end)).join(' '), start }))
+    .filter(({ plain }) => plain !== '');
 }
 
 /** Whether `spoken` begins with `known`, whose last word may be unfinished. */
-function goesOn(known: readonly string[], spoken: readonly string[]): boolean {
+function goesOn(known: readonly SpokenWord[], spoken: readonly SpokenWord[]): boolean {
   const last = known.length - 1;
-  return known.every((word, at) => {
-    const [begun, whole] = [wordsOf(word).join(' '), wordsOf(spoken[at] ?? '').join(' ')];
+  return known.every(({ plain: begun }, at) => {
+    const { plain: whole = '' } = spoken[at] ?? {};
     return at === last ? whole.startsWith(begun) : whole === begun;
   });
 }

@@ -3,7 +3,8 @@
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
-import { Endpointing, wordsOf } from './endpointing.ts';
+import { joinTexts } from '../../std/unspaced-text.ts';
+import { Endpointing, isBegin, plainOf } from './endpointing.ts';
 import { beginAlike, LateWords } from './late-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
@@ -110,10 +111,7 @@ export class TurnDetector {
 
   /** The words recognised in the turn so far. */
   get text(): string {
-    return this.#words
-      .map((each) => each.text.trim())
-      .filter((text) => text !== '')
-      .join(' ');
+    return joinTexts(this.#words.map((each) => each.text.trim()));
   }
 
   /** Whether the caller is within a value of which parts are missing. */
@@ -312,8 +310,7 @@ export class TurnDetector {
   #repeatsFinal(text: string): boolean {
     if (this.#partial !== undefined) return false;
     if (this.#nowMs - this.#lastFinal.atMs > REPEATED_MS) return false;
-    const words = wordsOf(text).join(' ');
-    return `${wordsOf(this.#lastFinal.text).join(' ')} `.startsWith(`${words} `);
+    return isBegin(plainOf(text), plainOf(this.#lastFinal.text));
   }
 
   #takeLate(words: RecognizedWords): void {

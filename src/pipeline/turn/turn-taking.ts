@@ -392,5 +392,5 @@ export class TurnTaking {
 
 /** Whether the caller has heard a question of this utterance. */
 function hasAsked(utterance: Utterance): boolean {
-  return utterance.heardText().includes('?');
+  return /[?？]/.test(utterance.heardText());
 }

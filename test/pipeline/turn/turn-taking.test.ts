@@ -113,6 +113,12 @@ describe('an answer that a closed grammar doubts, said while the agent goes on a
     expect(rig.of('backchannel')).toEqual([]);
   });
 
+  it('is asked about behind a full-width question mark too', async () => {
+    const rig = await doubted('four one two', { said: `哪个号码？${LONG}` });
+    await rig.run(8_000);
+    expect(rig.turns).toEqual(['four one two']);
+  });
+
   it.each([
     ['of one word, as hums are taken for', 'four', {}],
     ['that are an acknowledgement', 'uh huh', {}],
