@@ -93,6 +93,14 @@ export function joinSingleWords(words: readonly string[]): string {
   return joined(words, UNSPACED_ENDS);
 }
 
+/** Whether `after`, which follows `before` at once, begins a word of its own: at white space, or at a letter of these
+ *  scripts. */
+export function beginsWord(before: string, after: string): boolean {
+  if (/^\s/.test(after) || /\s$/.test(before)) return true;
+  const { begin, end } = UNSPACED_ENDS;
+  return /^[\p{L}\p{N}]/u.test(after) && (begin.test(after) || end.test(before.slice(-2)));
+}
+
 /** Without its last word, as far as that may be unfinished: text that ends with a mark or a space stays. */
 export function withoutLastWord(text: string): string {
   const end = /[\p{L}\p{N}][^\s.!?…,;:]*$/u.exec(text);

@@ -1,10 +1,11 @@
 // Joins the pieces of what was recognised into one.
 
+import { joinTexts } from '../../std/unspaced-text.ts';
 import type { RecognizedWords } from './stt.ts';
 
 export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
-/** Texts with a space between them, words in order, the least confidence, the last language. */
+/** Texts with a space between them (none in Chinese and Japanese), words in order, the least confidence, the last language. */
 export function joinWords(pieces: readonly RecognizedWords[]): RecognizedWords {
   const [only, ...more] = pieces.filter(({ text }) => text !== '');
   if (only === undefined) return NO_WORDS;
@@ -14,7 +15,7 @@ export function joinWords(pieces: readonly RecognizedWords[]): RecognizedWords {
 function joinTwo(before: RecognizedWords, after: RecognizedWords): RecognizedWords {
   const { words } = before;
   return {
-    text: `${before.text} ${after.text}`,
+    text: joinTexts([before.text, after.text]),
     confidence: least(before.confidence, after.confidence),
     // Times for a part of the words would look like times for all of them.
     words:

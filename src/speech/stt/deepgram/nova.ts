@@ -3,6 +3,7 @@
 // Source: Deepgram API reference, "Live audio", messages Results, Finalize, KeepAlive and CloseStream.
 
 import { z } from 'zod';
+import { joinSingleWords } from '../../../std/unspaced-text.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { joinWords } from '../joined-words.ts';
 import { OwedFinals } from '../streaming/owed-finals.ts';
@@ -246,7 +247,7 @@ function wordsAfter({ channel }: Results, fromS: number): RecognizedWords {
   if (best === undefined || text === '') return NO_WORDS;
   const all = best.words ?? [];
   const fresh = all.filter((each) => (each.start + each.end) / 2 >= fromS);
-  const spoken = fresh.map((each) => each.punctuated_word ?? each.word).join(' ');
+  const spoken = joinSingleWords(fresh.map((each) => each.punctuated_word ?? each.word));
   return {
     text: fresh.length === all.length ? text : spoken,
     confidence: best.confidence ?? null,

@@ -8,6 +8,7 @@ import type {
 } from '../../../model/speech-services/schemas/description.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
+import { joinSingleWords } from '../../../std/unspaced-text.ts';
 import {
   addressOf,
   errorIn,
@@ -284,7 +285,7 @@ export class DescribedRecognizer implements Recognizer {
     if (given.text.trim() !== '' && !this.#isInPieces) this.#lastFinal = given.text;
     if (isTwice) return NO_WORDS;
     if (fresh.length === words.length) return given;
-    return { ...given, text: fresh.map(({ word }) => word).join(' '), words: fresh };
+    return { ...given, text: joinSingleWords(fresh.map(({ word }) => word)), words: fresh };
   }
 
   #answer(): void {
@@ -362,8 +363,6 @@ function base64(bytes: Uint8Array): string {
 }
 
 function plain(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
+  const words = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  return joinSingleWords(words);
 }

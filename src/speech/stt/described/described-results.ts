@@ -2,6 +2,7 @@
 // `finalize`. Pure; never throws.
 
 import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
+import { beginsWord } from '../../../std/unspaced-text.ts';
 import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
@@ -110,7 +111,7 @@ function joined(tokens: readonly unknown[], of: Tokens): RecognizedWords {
   };
 }
 
-/** A word begins with a space. */
+/** A word begins with a space, or with a letter of a script that has none. */
 function wordsOfTokens(tokens: readonly unknown[], of: Tokens): RecognizedWord[] {
   const words: RecognizedWord[] = [];
   for (const token of tokens) {
@@ -119,7 +120,8 @@ function wordsOfTokens(tokens: readonly unknown[], of: Tokens): RecognizedWord[]
     const endMs = numberAt(token, of.end_ms);
     if (startMs === undefined || endMs === undefined || piece.trim() === '') continue;
     const last = words.at(-1);
-    if (last === undefined || /^\s/.test(piece)) words.push({ word: piece.trim(), startMs, endMs });
+    if (last === undefined || beginsWord(last.word, piece))
+      words.push({ word: piece.trim(), startMs, endMs });
     else words[words.length - 1] = { ...last, word: last.word + piece.trim(), endMs };
   }
   return words;

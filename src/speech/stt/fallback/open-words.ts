@@ -1,6 +1,7 @@
 // Words of a call that no final was reported for: finals that are held, and interim words, also those that an earlier session
 // of the turn had. Of which words the listener gets, this decides; when, the recogniser does.
 
+import { joinSingleWords } from '../../../std/unspaced-text.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 
@@ -60,7 +61,11 @@ export class OpenWords {
     const lost = words.filter(({ startMs }) => startMs < oldestMs);
     this.#partial = undefined;
     if (lost.length > 0) {
-      this.#held.push({ text: lost.map(({ word }) => word).join(' '), confidence, words: lost });
+      this.#held.push({
+        text: joinSingleWords(lost.map(({ word }) => word)),
+        confidence,
+        words: lost,
+      });
     }
     return lost.at(-1)?.endMs ?? 0;
   }
@@ -91,6 +96,6 @@ function continued(words: RecognizedWords, known: RecognizedWords): RecognizedWo
   // Services place the same word a little apart.
   const rest = known.words.filter((each) => (each.startMs + each.endMs) / 2 > endMs);
   if (rest.length === 0) return words;
-  const text = rest.map(({ word }) => word).join(' ');
+  const text = joinSingleWords(rest.map(({ word }) => word));
   return joinWords([words, { text, confidence: known.confidence, words: rest }]);
 }

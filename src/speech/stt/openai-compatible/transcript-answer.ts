@@ -2,6 +2,7 @@
 // Source: OpenAI's `verbose_json`, and the same of faster-whisper and whisper.cpp.
 
 import { isObject } from '../../../std/json.ts';
+import { joinTexts, wordCount } from '../../../std/unspaced-text.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Whisper's own thresholds: a segment that is probably no speech, and that the model is not sure of. */
@@ -63,7 +64,7 @@ function isInvented({ no_speech_prob: none, avg_logprob: sure }: Record<string, 
 function isInventedText(text: string, { voiceMs, prompt }: Spoken): boolean {
   const bare = bareOf(text);
   if (bare === '') return true;
-  if (prompt !== '' && bareOf(prompt) === bare && bare.includes(' ')) return true;
+  if (prompt !== '' && bareOf(prompt) === bare && wordCount(bare) > 1) return true;
   return voiceMs < SHORT_VOICE_MS && INVENTED.test(bare);
 }
 
@@ -76,7 +77,7 @@ function bareOf(text: string): string {
 }
 
 function textsOf(segments: readonly Record<string, unknown>[]): string {
-  return segments.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ');
+  return joinTexts(segments.map(({ text }) => (typeof text === 'string' ? text.trim() : '')));
 }
 
 function tidy(text: string): string {

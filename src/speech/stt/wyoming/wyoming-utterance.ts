@@ -1,5 +1,6 @@
 // One utterance on a connection of its own to a Wyoming recogniser: transcribe, audio, stop, transcript.
 
+import { joinTexts } from '../../../std/unspaced-text.ts';
 import type { FaultKind, ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { WyomingConnection } from '../../service/wyoming-connection.ts';
@@ -143,5 +144,5 @@ export class WyomingUtterance {
 }
 
 function joined(before: string, after: string): string {
-  return `${before} ${after}`.replace(/\s+/g, ' ').trim();
+  return joinTexts([before.trim(), after.trim()]).replace(/\s+/g, ' ');
 }

@@ -2,7 +2,7 @@
 // character. Source: ElevenLabs API reference, multi-stream-input (November 2026).
 
 import { isObject } from '../../../std/json.ts';
-import { isUnspaced } from '../../../std/unspaced-text.ts';
+import { beginsWord } from '../../../std/unspaced-text.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type {
   ContextAnswer,
@@ -124,7 +124,7 @@ class WordsOfCharacters {
       const startMs = Number(starts[at]) + offsetMs;
       const endMs = startMs + Number(lengths[at] ?? 0);
       if (typeof character !== 'string' || !Number.isFinite(endMs)) continue;
-      if (character.trim() === '' || this.#isNext(character)) words.push(...this.end());
+      if (beginsWord(this.#word?.word ?? '', character)) words.push(...this.end());
       if (character.trim() !== '') this.#extend(character, startMs, endMs);
     }
     return words;
@@ -134,12 +134,6 @@ class WordsOfCharacters {
     const word = this.#word;
     this.#word = undefined;
     return word === undefined ? [] : [word];
-  }
-
-  /** Whether it is the begin of a word, with no space before it. */
-  #isNext(character: string): boolean {
-    if (!/^[\p{L}\p{N}]/u.test(character)) return false;
-    return isUnspaced(character) || isUnspaced(this.#word?.word ?? '');
   }
 
   #extend(character: string, startMs: number, endMs: number): void {

@@ -95,6 +95,25 @@ describe('a final that is overdue', () => {
   });
 });
 
+describe('a final without times that is overdue', () => {
+  it.each([
+    ['i want it', 'I want it.'],
+    ['好的我要房间', '好的，我要房间。'],
+  ])('does not come again where %s has become %s', async (interim, final) => {
+    let late = (): void => undefined;
+    const { rig } = await connect((session) => {
+      session.send({ final: false, text: interim });
+      late = () => session.send({ final: true, text: final });
+    });
+    await rig.turn('w1');
+    await rig.silence(2_000);
+    expect(rig.text).toBe(interim);
+    late();
+    await rig.silence(100);
+    expect([rig.text, rig.errors]).toEqual([interim, []]);
+  });
+});
+
 describe('times of fixed words', () => {
   const word = (startMs: number, endMs: number) => ({ word: 'w', startMs, endMs });
 
