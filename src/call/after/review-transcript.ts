@@ -2,6 +2,7 @@
 // log alone.
 
 import type { CallEvent } from '../../model/call-event.ts';
+import { wordCount } from '../../std/unspaced-text.ts';
 
 /** Characters of one part: an hour of talk. A longer part loses its middle. */
 const TRANSCRIPT_CHARACTERS_MAX = 60_000;
@@ -86,8 +87,7 @@ function metricsOf(turns: readonly Turn[]): Record<string, number> {
   const of = (role: Turn['role']) => turns.filter((turn) => turn.role === role);
   const seconds = (some: readonly Turn[]) =>
     tenths(some.reduce((sum, { startMs, endMs }) => sum + Math.max(0, endMs - startMs), 0) / 1_000);
-  const words = (some: readonly Turn[]) =>
-    some.reduce((sum, { text }) => sum + text.split(' ').length, 0);
+  const words = (some: readonly Turn[]) => some.reduce((sum, { text }) => sum + wordCount(text), 0);
   const [user, assistant] = [of('user'), of('assistant')];
   return {
     user_turns: user.length,

@@ -14,6 +14,7 @@ import {
 } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
+import { joinTexts, withoutLastWord } from '../../std/unspaced-text.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import {
   Speculation,
@@ -204,7 +205,8 @@ export class Generation {
   async #repair(job: Job): Promise<void> {
     const { action, speech } = job;
     speech.breakOff?.();
-    job.said = withoutBrokenWord(job.said);
+    // As the voice drops it (GenerationSink.breakOff).
+    job.said = withoutLastWord(job.said);
     job.isAppended = true;
     const said = job.said.trim();
     const messages = said === '' ? action.messages : [...action.messages, ...brokenOff(said)];
@@ -311,18 +313,13 @@ function brokenOff(said: string): LlmMessage[] {
   ];
 }
 
-/** As the voice drops it (GenerationSink.breakOff). */
-function withoutBrokenWord(text: string): string {
-  return text.replace(/[\p{L}\p{N}][^\s.!?…,;:]*$/u, '');
-}
-
 function isWhole(text: string): boolean {
-  return /[.!?…。！？]["'”’)\]]*$/.test(text);
+  return /[.!?…。！？]["'”’)\]」』）]*$/.test(text);
 }
 
 function withSpace(before: string, after: string): string {
   const isJoined = /\s$/.test(before) || /^[\s.,;:!?…]/.test(after) || before === '';
-  return isJoined ? after : ` ${after}`;
+  return isJoined ? after : joinTexts([before, after]).slice(before.length);
 }
 
 function ignoreText(): void {

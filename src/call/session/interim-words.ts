@@ -2,6 +2,7 @@
 // contract §8.10.
 
 import type { Clock, Timer } from '../../std/clock.ts';
+import { wordSpans } from '../../std/unspaced-text.ts';
 import type { RunLog } from '../log/event-log.ts';
 
 /** A recogniser may revise its words with every frame; no watcher reads faster than this. */
@@ -49,5 +50,7 @@ export class InterimWords {
 
 function lastWords(text: string): string {
   if (text.length <= CHARACTERS_MAX) return text;
-  return text.slice(-CHARACTERS_MAX).replace(/^\S*\s+/, '');
+  // The first word may be cut, and its first character.
+  const end = text.slice(-CHARACTERS_MAX).replace(/^[\uDC00-\uDFFF]/, '');
+  return end.slice(wordSpans(end).find(({ start }) => start > 0)?.start ?? 0);
 }

@@ -2,6 +2,7 @@
 // rest. The model answers only what is believed.
 
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
+import { wordCount } from '../../std/unspaced-text.ts';
 import { fillLine } from '../engine/default-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
@@ -61,7 +62,7 @@ function ask(step: Step, { text, trust, doubted, answer, isAnswered }: Doubtful)
 
 /** The words about which the caller can be asked. */
 function questionable(text: string, trust: WordTrust): string | undefined {
-  const isShort = text !== '' && text.split(/\s+/).length <= DOUBTED_WORDS_MAX;
+  const isShort = text !== '' && wordCount(text) <= DOUBTED_WORDS_MAX;
   return isShort && trust === 'confirm' ? text : undefined;
 }
 

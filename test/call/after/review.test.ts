@@ -240,6 +240,11 @@ describe('what a review reads', () => {
     expect(parts[0]?.metrics).toMatchObject({ user_turns: 2, assistant_turns: 1, user_words: 2 });
   });
 
+  it('counts words that have no spaces between them', () => {
+    const events = log(turn('user', '我想预订明天的房间。', 0), turn('agent', 'สวัสดีครับ', 1_000));
+    expect(partsOf(events)[0]?.metrics).toMatchObject({ user_words: 5, assistant_words: 2 });
+  });
+
   it('is bounded', () => {
     const long = log(...Array.from({ length: 3_000 }, (_, i) => turn('user', 'x'.repeat(90), i)));
     expect(partsOf(long)[0]?.transcript.length).toBeLessThan(60_100);

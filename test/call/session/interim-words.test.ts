@@ -47,6 +47,17 @@ describe('interim words', () => {
     expect(text).toMatch(/^(lorem|ipsum) .*end$/);
   });
 
+  it('are so without spaces between them too', () => {
+    const { sent, words } = interim();
+    words.partial(`${'我想预订明天的房间'.repeat(60)} 谢谢𠮷野家`);
+    const text = String(sent[0]);
+    expect(text).toMatch(/^(我想|预订|明天|的|房间).* 谢谢𠮷野家$/);
+    expect(text.length).toBeGreaterThan(490);
+    words.drop();
+    words.partial(`𠮷${'a'.repeat(499)}`);
+    expect(String(sent[1] ?? '')).not.toMatch(/^[\uDC00-\uDFFF]/);
+  });
+
   it('use no timer without a watcher', () => {
     const { clock, sent, words } = interim({ isWatched: false });
     words.partial('yes');

@@ -46,8 +46,10 @@ describe('doubtful words', () => {
     expect(call.caller('table for ten', 0.9).of('generate')).toHaveLength(1);
   });
 
-  it('of a whole sentence are not repeated to the caller', () => {
-    const text = 'I would like to book a table for two on Sunday at noon';
+  it.each([
+    'I would like to book a table for two on Sunday at noon',
+    '我想预订星期天中午十二点的两个人的桌子',
+  ])('of a whole sentence are not repeated to the caller: %s', (text) => {
     expect(begun().caller(text, 0.4).said).toEqual([SAY_AGAIN]);
   });
 });
