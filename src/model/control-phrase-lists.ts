@@ -1,4 +1,5 @@
-// The lists of control-phrases, by language (ISO 639-1): whole utterances in lower case without punctuation. A phrase
+// The lists of control-phrases, by language (ISO 639-1): whole utterances in lower case without punctuation; of Chinese,
+// Japanese and Thai without spaces, as any letters that follow one another make phrases there. A phrase
 // that acknowledges in one language means nothing else in another: lists of all languages are used together.
 
 /** Backchannels: acknowledgements of a listener that are no attempt to interrupt. */
@@ -35,6 +36,85 @@ export const BACKCHANNELS: Record<string, readonly string[]> = {
     ...['mhm', 'ah', 'sim', 'tá', 'tá bom', 'está bem', 'certo', 'claro', 'entendo', 'entendi'],
     ...['okay', 'pois', 'pois é', 'exato', 'perfeito', 'com certeza'],
   ],
+  zh: [
+    ...[
+      '嗯',
+      '好的',
+      '恩',
+      '呃',
+      '哦',
+      '噢',
+      '喔',
+      '啊',
+      '哎',
+      '对',
+      '对的',
+      '是',
+      '是的',
+      '是吗',
+      '好',
+      '好吧',
+    ],
+    ...[
+      '行',
+      '可以',
+      '没错',
+      '当然',
+      '明白',
+      '明白了',
+      '知道了',
+      '我知道',
+      '了解',
+      '懂了',
+      '原来如此',
+      '这样',
+    ],
+    ...['这样啊', '真的', '真的吗', '没问题', 'ok'],
+  ],
+  ja: [
+    ...[
+      'はい',
+      'うん',
+      'ええ',
+      'ああ',
+      'あー',
+      'へえ',
+      'へー',
+      'ふーん',
+      'そう',
+      'そうです',
+      'そうですか',
+    ],
+    ...[
+      'そうですね',
+      'そうなんですか',
+      'なるほど',
+      'わかりました',
+      '分かりました',
+      '了解',
+      '了解です',
+    ],
+    ...['承知しました', '確かに', 'もちろん', 'いいですね', 'オッケー', '本当', '本当ですか'],
+  ],
+  th: [
+    ...[
+      'ครับ',
+      'ค่ะ',
+      'คะ',
+      'ครับผม',
+      'จ้ะ',
+      'อืม',
+      'อือ',
+      'เออ',
+      'อ๋อ',
+      'โอเค',
+      'ใช่',
+      'ดี',
+      'ได้',
+      'เข้าใจ',
+    ],
+    ...['เข้าใจแล้ว', 'แน่นอน', 'จริงหรือ', 'รับทราบ'],
+  ],
 };
 
 /** Interrupts in any case, also as the begin of a longer sentence. */
@@ -49,6 +129,21 @@ export const STOPS: Record<string, readonly string[]> = {
   it: ['no', 'scusi', 'mi scusi', 'scusa', 'pronto', 'basta'],
   nl: ['nee', 'sorry', 'pardon', 'hallo', 'genoeg'],
   pt: ['não', 'desculpe', 'com licença', 'alô', 'chega'],
+  zh: [
+    '不是',
+    '不对',
+    '不要',
+    '不用',
+    '错了',
+    '对不起',
+    '不好意思',
+    '打断一下',
+    '喂',
+    '够了',
+    '取消',
+  ],
+  ja: ['いいえ', 'いえ', '違います', '違う', 'すみません', 'もしもし', 'キャンセル', 'もういい'],
+  th: ['ไม่', 'ขอโทษ', 'ฮัลโหล', 'พอแล้ว', 'ยกเลิก'],
 };
 
 /** Asks the agent to be silent for a while. Interrupts too. */
@@ -81,6 +176,30 @@ export const WAITS: Record<string, readonly string[]> = {
     ...['pare', 'espere', 'espera', 'um momento', 'um instante', 'um segundo', 'um minuto'],
     ...['espere um momento', 'silêncio'],
   ],
+  zh: [
+    '停',
+    '等一下',
+    '停一下',
+    '等等',
+    '等一等',
+    '稍等',
+    '稍等一下',
+    '等会儿',
+    '别说了',
+    '慢着',
+    '安静',
+  ],
+  ja: [
+    ...[
+      '待って',
+      '待ってください',
+      'ちょっと待って',
+      'ちょっと待ってください',
+      '少々お待ちください',
+    ],
+    ...['少し待って', 'ストップ', 'やめて', '静かに'],
+  ],
+  th: ['หยุด', 'รอก่อน', 'รอเดี๋ยว', 'รอสักครู่', 'เดี๋ยวก่อน', 'สักครู่', 'แป๊บนึง', 'เงียบ'],
 };
 
 /** Words around such a request. */
@@ -99,6 +218,21 @@ export const POLITE_WORDS: readonly string[] = [
     'yeah',
     'thank you',
     'thanks',
+  ],
+  ...[
+    '请',
+    '谢谢',
+    '麻烦',
+    '好',
+    '好的',
+    '嗯',
+    'すみません',
+    'お願いします',
+    'はい',
+    'ครับ',
+    'ค่ะ',
+    'คะ',
+    'หน่อย',
   ],
   ...['bitte', 'por favor', "s'il vous plaît", 'per favore', 'alstublieft'],
 ];

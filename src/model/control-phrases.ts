@@ -2,6 +2,7 @@
 // interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists. No recognition and no
 // policy here.
 
+import { isUnspaced, spacedOut } from '../std/unspaced-text.ts';
 import {
   BACKCHANNELS,
   ENGLISH_ANSWERS,
@@ -14,8 +15,15 @@ export type AnswerKind = keyof typeof ENGLISH_ANSWERS;
 
 /** An acknowledgement has at most this many words; longer texts are turns. */
 const BACKCHANNEL_WORDS_MAX = 4;
+const BACKCHANNEL_LETTERS_MAX = 16;
 /** A longer text that has such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
+const WAIT_LETTERS_MAX = 24;
+
+const backchannels = spelled(BACKCHANNELS);
+const stops = spelled(STOPS);
+const waits = spelled(WAITS);
+const politeWords = POLITE_WORDS.map(partsOf);
 
 /** Lower case, words with their vowel signs and apostrophes only, single spaces. */
 export function plainWords(text: string): string {
@@ -35,16 +43,18 @@ export function phrasesOf(kind: AnswerKind): readonly string[] {
  *  turn. Where the agent has just asked, "yeah" is an answer: the caller of this function must know. `language` as in
  *  `en-US`; all languages if it is not known. */
 export function isBackchannel(text: string, language?: string): boolean {
-  const words = plainWords(text).split(' ');
-  if (words[0] === '' || words.length > BACKCHANNEL_WORDS_MAX) return false;
-  return listsOf(BACKCHANNELS, language).some((phrases) => isMadeOf(words, phrases));
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  return listsOf(backchannels, language).some((phrases) => isMadeOf(words, phrases));
 }
 
 /** Whether further words may turn the text into an acknowledgement ("of", "okay got"). */
 export function isBackchannelPrefix(text: string, language?: string): boolean {
-  const words = plainWords(text).split(' ');
-  if (words[0] === '' || words.length >= BACKCHANNEL_WORDS_MAX) return false;
-  return listsOf(BACKCHANNELS, language).some((phrases) =>
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
+  if (words[0] === '' || words.length >= wordsMax) return false;
+  return listsOf(backchannels, language).some((phrases) =>
     words.some((_word, index) => {
       const begun = `${words.slice(index).join(' ')} `;
       return (
@@ -56,9 +66,9 @@ export function isBackchannelPrefix(text: string, language?: string): boolean {
 
 /** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */
 export function isStopWord(text: string, language?: string): boolean {
-  const plain = `${plainWords(text)} `;
+  const plain = `${partsOf(text)} `;
   if (isWaitPhrase(text, language)) return true;
-  return [STOPS, WAITS].some((lists) =>
+  return [stops, waits].some((lists) =>
     listsOf(lists, language).some((phrases) =>
       phrases.some((phrase) => plain.startsWith(`${phrase} `)),
     ),
@@ -67,11 +77,12 @@ export function isStopWord(text: string, language?: string): boolean {
 
 /** Whether the whole text asks the agent to be silent for a while ("hold on", "wait a minute, please"). */
 export function isWaitPhrase(text: string, language?: string): boolean {
-  const words = plainWords(text).split(' ');
-  if (words[0] === '' || words.length > WAIT_WORDS_MAX) return false;
-  return listsOf(WAITS, language).some((phrases) => {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? WAIT_LETTERS_MAX : WAIT_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  return listsOf(waits, language).some((phrases) => {
     const asks = phrases.some((phrase) => ` ${words.join(' ')} `.includes(` ${phrase} `));
-    return asks && isMadeOf(words, [...phrases, ...POLITE_WORDS]);
+    return asks && isMadeOf(words, [...phrases, ...politeWords]);
   });
 }
 
@@ -79,6 +90,16 @@ export function isWaitPhrase(text: string, language?: string): boolean {
 export function isGoodbye(text: string): boolean {
   const plain = ` ${plainWords(text)} `;
   return phrasesOf('goodbye').some((phrase) => plain.includes(` ${phrase} `));
+}
+
+/** Of what phrases are made: words; letters, where the script has no spaces between words. With single spaces. */
+function partsOf(text: string): string {
+  const plain = plainWords(text);
+  return isUnspaced(plain) ? spacedOut(plain).replace(/ +/g, ' ').trim() : plain;
+}
+
+function spelled(lists: Record<string, readonly string[]>): Record<string, readonly string[]> {
+  return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, list.map(partsOf)]));
 }
 
 /** One language's list, or all lists: which languages a caller speaks is seldom known. */

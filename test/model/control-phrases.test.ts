@@ -81,6 +81,62 @@ describe('phrases', () => {
   );
 });
 
+describe('phrases without spaces between their words', () => {
+  it.each([
+    '嗯',
+    '嗯嗯，好的',
+    '哦，原来如此。',
+    'はい',
+    'うん、なるほど',
+    'そうですね。',
+    'ครับ',
+    'อืม ค่ะ',
+    'โอเคครับ',
+  ])('%s is an acknowledgement', (text) => {
+    expect([isBackchannel(text), isStopWord(text)]).toEqual([true, false]);
+  });
+
+  it.each(['好的我要两张', '我想预订', 'はい、二名です', 'ผมอยากจอง', '嗯'.repeat(17)])(
+    '%s is none',
+    (text) => {
+      expect(isBackchannel(text)).toBe(false);
+    },
+  );
+
+  it.each([
+    '等一下',
+    '等一下我想问',
+    '不对，是星期五',
+    '停',
+    'ちょっと待ってください',
+    '違います',
+    'เดี๋ยวก่อน',
+    'ไม่ใช่ครับ',
+  ])('%s always interrupts', (text) => {
+    expect(isStopWord(text)).toBe(true);
+  });
+
+  it.each(['请等一下', '等一下，谢谢', 'ちょっと待って', 'รอสักครู่ครับ'])(
+    '%s asks the agent to wait',
+    (text) => {
+      expect(isWaitPhrase(text)).toBe(true);
+    },
+  );
+
+  it.each(['停车场在哪里', '我等一下再打', '待ち時間は'])(
+    '%s does not ask the agent to wait',
+    (text) => {
+      expect(isWaitPhrase(text)).toBe(false);
+    },
+  );
+
+  it('may still be coming', () => {
+    expect(isBackchannelPrefix('原来')).toBe(true);
+    expect(isBackchannelPrefix('そうで')).toBe(true);
+    expect(isBackchannelPrefix('我想')).toBe(false);
+  });
+});
+
 describe('words that are still coming', () => {
   it.each(['i', 'of', 'got', 'okay i', 'oh I'])('may make an acknowledgement of %j', (text) => {
     expect(isBackchannelPrefix(text)).toBe(true);
