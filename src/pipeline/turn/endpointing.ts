@@ -174,13 +174,9 @@ function endsOpen({ words, known }: Spoken): boolean {
 /** Lower-case words without punctuation; groups of digits with dashes or dots are separated. */
 export function wordsOf(text: string): string[] {
   const plain = text.normalize('NFC').toLowerCase().replace(/['’]/g, '');
-  if (isUnspaced(plain)) return unspacedWordsOf(plain);
-  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
-}
-
-/** In scripts without spaces between words. Vowel signs belong to their words. */
-function unspacedWordsOf(plain: string): string[] {
-  const runs = plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((run) => /[\p{L}\p{N}]/u.test(run));
+  // Vowel signs belong to their letters.
+  const runs = plain.match(/(?:\p{L}\p{M}*|\p{N})+/gu) ?? [];
+  if (!isUnspaced(plain)) return runs;
   return runs.flatMap((run) => wordSpans(run).map(({ start, end }) => run.slice(start, end)));
 }
 

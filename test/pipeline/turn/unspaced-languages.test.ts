@@ -44,6 +44,9 @@ describe('the words of a caller', () => {
     ['我想预订，明天的房间。', ['我想', '预订', '明天', '的', '房间']],
     ['はい、お願いします', ['はい', 'お願い', 'し', 'ます']],
     ['ผมอยากจองห้องพักนี้ครับ', ['ผม', 'อยาก', 'จอง', 'ห้อง', 'พัก', 'นี้', 'ครับ']],
+    // Vowel signs ended words: three of one in Hindi.
+    ['मुझे नहीं चाहिए', ['मुझे', 'नहीं', 'चाहिए']],
+    ['ok ❤️ 1️⃣', ['ok', '1']],
     ['I need 2 Räume', ['i', 'need', '2', 'räume']],
   ])('are those of %s', (text, words) => {
     expect(wordsOf(text)).toEqual(words);
