@@ -2,11 +2,11 @@
 // over midnight are ours.
 
 import type { ScheduleSettings } from '../model/campaign.ts';
-import { dayAfter, dayAt, startOfDay } from '../std/calendar-day.ts';
+import { dayAfter, dayAt, offsetMs } from '../std/calendar-day.ts';
 
 const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
-const HALF_DAY_MS = (DAY_MINUTES / 2) * MINUTE_MS;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 /** Cached formatters, one per zone; there are about 600 zones. */
 const ZONES_MAX = 700;
@@ -28,8 +28,8 @@ export function isWithinCallingWindow(schedule: ScheduleSettings | null, atMs: n
   });
 }
 
-/** When the next slot begins after `atMs`, milliseconds since 1970; undefined without a schedule or slots. A time
- *  that a change of clocks leaves out begins with the hour after it. */
+/** When calls may be placed again after `atMs`, milliseconds since 1970, at the beginning of a slot or of what a change
+ *  of clocks leaves of it; undefined without a schedule, or if there is no such moment within two weeks. */
 export function nextCallingWindow(
   schedule: ScheduleSettings | null,
   atMs: number,
@@ -37,28 +37,52 @@ export function nextCallingWindow(
   if (schedule === null || !schedule.enabled) return undefined;
   const { timezone: zone, slots } = schedule;
   const today = dayAt(atMs, zone);
-  // Today's slots may be over: those of the same day next week count too.
-  const days = Array.from({ length: DAYS.length + 1 }, (_, ahead) => dayAfter(today, ahead));
+  // Today's slots may be over, and a change of clocks may leave out those of the same day next week.
+  const days = Array.from({ length: 2 * DAYS.length + 1 }, (_, ahead) => dayAfter(today, ahead));
+  const { offsets, changes } = clocksIn({ fromMs: atMs, toMs: atMs + days.length * DAY_MS }, zone);
   const starts = days.flatMap((day) =>
     slots
       .filter(({ dayOfWeek }) => dayOfWeek === weekdayOf(day))
-      .map(({ start }) => momentOf(day, minutesOf(start), zone)),
+      .map(({ start }) => Date.parse(`${day}T00:00:00Z`) + minutesOf(start) * MINUTE_MS),
   );
-  const later = starts.filter((startMs) => startMs > atMs);
-  return later.length === 0 ? undefined : Math.min(...later);
+  return starts
+    .flatMap((shownMs) => offsets.map((offset) => shownMs - offset))
+    .concat(changes)
+    .filter((ms) => ms > atMs)
+    .sort((one, other) => one - other)
+    .find((ms) => isWithinCallingWindow(schedule, ms));
+}
+
+/** From one moment to the other, weeks later. */
+interface Weeks {
+  fromMs: number;
+  toMs: number;
+}
+
+/** What local time is ahead of UTC, and when that changes: no zone does so twice in three weeks. */
+function clocksIn(weeks: Weeks, zone: string): { offsets: number[]; changes: number[] } {
+  const before = offsetMs(weeks.fromMs, zone);
+  const after = offsetMs(weeks.toMs, zone);
+  if (before === after) return { offsets: [before], changes: [] };
+  return { offsets: [before, after], changes: [changeOfClocks(weeks, zone)] };
+}
+
+/** The first minute that has another offset than `fromMs`. */
+function changeOfClocks({ fromMs, toMs }: Weeks, zone: string): number {
+  const before = offsetMs(fromMs, zone);
+  let [lastBefore, firstAfter] = [Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, toMs];
+  while (firstAfter - lastBefore > MINUTE_MS) {
+    const minutes = Math.floor((firstAfter - lastBefore) / 2 / MINUTE_MS);
+    const middle = lastBefore + minutes * MINUTE_MS;
+    if (offsetMs(middle, zone) === before) lastBefore = middle;
+    else firstAfter = middle;
+  }
+  return firstAfter;
 }
 
 /** Day 0 is Monday. */
 function weekdayOf(day: string): number {
   return (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % DAYS.length;
-}
-
-function momentOf(day: string, minute: number, zone: string): number {
-  const plainMs = startOfDay(day, zone) + minute * MINUTE_MS;
-  // Clocks that were changed since midnight.
-  const { minute: shown } = localTime(zone, plainMs);
-  const offMs = (minute - shown) * MINUTE_MS;
-  return Math.abs(offMs) < HALF_DAY_MS ? plainMs + offMs : plainMs;
 }
 
 /** `Monday 09:00 America/New_York` */

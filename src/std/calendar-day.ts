@@ -33,8 +33,8 @@ export function startOfDay(day: string, zone: string): number {
   return first ?? moments[0] ?? utcMs;
 }
 
-/** Local time less UTC. */
-function offsetMs(atMs: number, zone: string): number {
+/** Local time less UTC, milliseconds. */
+export function offsetMs(atMs: number, zone: string): number {
   const wholeSecond = Math.floor(atMs / 1_000) * 1_000;
   return Date.parse(`${localText(wholeSecond, zone)}Z`) - wholeSecond;
 }

@@ -102,6 +102,22 @@ describe('the next window of a campaign', () => {
     expect(nextCallingWindow(sunday, at('2026-10-24T12:00:00Z'))).toBe(at('2026-10-25T08:00:00Z'));
   });
 
+  it.each([
+    // Forward, from 02:00 to 03:00: a slot that begins between them begins at 03:00, one that ends by then is left out.
+    ['America/New_York', [6, '02:30', '03:30'], '2026-03-08T00:00:00Z', '2026-03-08T07:00:00Z'],
+    ['America/New_York', [6, '02:00', '03:00'], '2026-03-08T00:00:00Z', '2026-03-15T06:00:00Z'],
+    ['Africa/Cairo', [4, '00:00', '09:00'], '2026-04-23T12:00:00Z', '2026-04-23T22:00:00Z'],
+    // Back, from 02:00 to 01:00: 01:30 comes twice, and what is over by 02:00 goes on at 01:00.
+    ['America/New_York', [6, '01:30', '02:30'], '2026-11-01T06:10:00Z', '2026-11-01T06:30:00Z'],
+    ['America/New_York', [6, '00:30', '01:30'], '2026-11-01T05:40:00Z', '2026-11-01T06:00:00Z'],
+  ] as const)(
+    'on the day of a change of clocks, %s %s, begins after %s at %s',
+    (zone, slot, now, next) => {
+      const startMs = nextCallingWindow(schedule(zone, [...slot]), at(now)) ?? 0;
+      expect(new Date(startMs)).toEqual(new Date(next));
+    },
+  );
+
   it('is none without a schedule', () => {
     expect(nextCallingWindow(null, 0)).toBeUndefined();
   });
