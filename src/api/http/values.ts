@@ -105,7 +105,8 @@ export const queryFlag = z.preprocess((value, ctx) => {
 }, z.boolean());
 
 const isoMoment = z.iso.datetime({ offset: true, local: true }).or(z.iso.date());
-const OFFSET = /(Z|[+-]\d\d:?\d\d)$/i;
+/** A time with an offset, as it may be written: without seconds (Java), `+0200` (PHP, strftime), `+02`. */
+const WITH_OFFSET = /^(.{10}T\d\d:\d\d)(:\d\d(?:\.\d+)?)?(?:(Z)|([+-]\d\d):?(\d\d)?)$/;
 
 /** A moment from a client, ISO 8601: with an offset, or else UTC; a day is its first moment in UTC. Years 0 to
  *  9999 in UTC, as a time to a client has no others. */
@@ -114,12 +115,19 @@ export const momentIn = z
   .max(50)
   .meta({ format: 'date-time', examples: ['2026-05-01T00:00:00Z'] })
   .transform((text, ctx) => {
-    const isLocal = text.includes('T') && !OFFSET.test(text);
-    const moment = new Date(isLocal ? `${text}Z` : text);
-    if (isoMoment.safeParse(text).success && hasPlainYear(moment)) return moment;
+    const whole = wholeTime(text);
+    const moment = new Date(whole);
+    if (isoMoment.safeParse(whole).success && hasPlainYear(moment)) return moment;
     const message = 'Input should be a valid datetime';
     return refuse(ctx, text, { type: 'datetime_parsing', message });
   });
+
+/** With seconds and an offset in hours and minutes, if it is a time; without an offset it is UTC. */
+function wholeTime(text: string): string {
+  const [, start, seconds = ':00', utc, hours, minutes = '00'] = WITH_OFFSET.exec(text) ?? [];
+  if (start !== undefined) return start + seconds + (utc ?? `${hours}:${minutes}`);
+  return /T[\d:.]+$/.test(text) ? wholeTime(`${text}Z`) : text;
+}
 
 function hasPlainYear(moment: Date): boolean {
   const year = moment.getUTCFullYear();
