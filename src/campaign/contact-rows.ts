@@ -129,7 +129,9 @@ function readRow(
  *  one such row would refuse the whole file, while dialling it costs one failed call. */
 function dialable(written: string): string | undefined {
   if (!WRITTEN_NUMBER.test(written)) return undefined;
-  const number = parsePhoneNumberFromString(written, { extract: false });
+  // The library takes few of the spaces that are written between groups (narrow ones in France, Word's).
+  const spaced = written.replace(/\s/g, ' ');
+  const number = parsePhoneNumberFromString(spaced, { extract: false });
   if (number === undefined || number.ext !== undefined) return undefined;
   const digits = number.number.length - 1;
   return digits >= DIGITS_MIN && digits <= DIGITS_MAX ? number.number : undefined;

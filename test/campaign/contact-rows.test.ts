@@ -128,6 +128,12 @@ describe('a number in a contact file', () => {
     expect(await numberOf('+1 (415) 555-0100')).toBe('+14155550100');
     expect(await numberOf('+44 (0)20 7946 0958')).toBe('+442079460958');
     expect(await numberOf(' +49 89 1234567 ')).toBe('+49891234567');
+    // No-break, narrow no-break, thin and figure spaces.
+    for (const space of '\u00a0\u202f\u2009\u2007') {
+      expect(await numberOf(`+33${space}1${space}42${space}68${space}53${space}00`)).toBe(
+        '+33142685300',
+      );
+    }
   });
 
   it('needs a country code that exists and a length that E.164 allows, no more', async () => {
