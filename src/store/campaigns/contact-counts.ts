@@ -141,26 +141,30 @@ interface Numbers {
 
 type Piece = Numbers & { campaign_id: string };
 
-/** A contact has the reasons of its retries; one that waits has that of its next. */
+/** A contact has the reasons of its retries; one that waits has that of its next. In a cancelled campaign it waits in vain:
+ *  its last call reached nobody. */
 async function readPieces({ db }: Database, spans: readonly ContactSpan[]): Promise<Piece[]> {
   const ids = spans.map(({ id }) => id);
   const afters = spans.map(({ after }) => after);
   const ends = spans.map(({ to }) => to);
+  const waits = sql`state = 'waiting' and campaigns.state <> 'cancelled'`;
+  const isGivenUp = sql`state = 'waiting' and campaigns.state = 'cancelled'`;
   const retriesBy = (reason: 'busy' | 'no_answer' | 'voicemail') => sql`
     (coalesce(sum(${sql.ref(`${reason}_retries`)}), 0)
-      + count(*) filter (where state = 'waiting' and retry_reason = ${sql.lit(reason)}))::int`;
+      + count(*) filter (where ${waits} and retry_reason = ${sql.lit(reason)}))::int`;
   const { rows } = await sql<Piece>`
     select of.id::text as campaign_id, piece.*
-    from unnest(${ids}::bigint[], ${afters}::bigint[], ${ends}::bigint[]) as of (id, after, "to"),
+    from unnest(${ids}::bigint[], ${afters}::bigint[], ${ends}::bigint[]) as of (id, after, "to")
+    join campaigns on campaigns.id = of.id,
     lateral (
       select count(*)::int as contacts,
         count(*) filter (where attempts > 0)::int as attempted,
         count(*) filter (where state = 'reached')::int as reached,
-        count(*) filter (where state = 'failed')::int as failed,
+        count(*) filter (where state = 'failed' or ${isGivenUp})::int as failed,
         count(*) filter (where state = 'calling')::int as calling,
         coalesce(sum(attempts), 0)::int as attempts,
         coalesce(sum(greatest(attempts - 1, 0)), 0)::int as again,
-        count(*) filter (where state = 'waiting')::int as waiting,
+        count(*) filter (where ${waits})::int as waiting,
         ${retriesBy('busy')} as busy,
         ${retriesBy('no_answer')} as no_answer,
         ${retriesBy('voicemail')} as voicemail

@@ -304,6 +304,32 @@ describe('a campaign that is cancelled', () => {
     });
   });
 
+  it('counts who was called and waited to be called again as failed, and no retry to come', async () => {
+    await ok('POST', `/campaign/${id}/start`);
+    await sync();
+    await served.test.sql(`
+      update campaign_contacts
+      set state = 'waiting', attempts = 1, last_outcome = 'busy', retry_reason = 'busy'
+      where row_number = 2`);
+    const { retries_pending: before } = await ok('GET', `/campaign/${id}`);
+    await ok('POST', `/campaign/${id}/cancel`);
+    expect(before).toBe(1);
+    expect(await ok('GET', `/campaign/${id}`)).toMatchObject({
+      failed_rows: 1,
+      retries_pending: 0,
+      retry_count: 0,
+      retry_breakdown: { busy: 0 },
+      total_queued_count: 2,
+    });
+    expect(await ok('GET', `/campaign/${id}/progress`)).toMatchObject({
+      total: 2,
+      processed: 1,
+      completed: 0,
+      failed: 1,
+      pending: 1,
+    });
+  });
+
   it.each(['completed', 'failed'])('was not %s before', async (state) => {
     await become(state);
     expect(await move('cancel')).toEqual([
