@@ -25,7 +25,8 @@ export function isCircuitOpen(
     [...outcomes].flatMap(([name, count]) => (UNHEARD.includes(name) ? [] : count)),
   );
   const failures = sum(FAILURES.map((name) => outcomes.get(name) ?? 0));
-  if (calls < minCalls || failures / calls < failureThreshold) return undefined;
+  // With a threshold of 0 any failure counts, but there must be one.
+  if (failures === 0 || calls < minCalls || failures / calls < failureThreshold) return undefined;
   return {
     level: 'warning',
     event: 'circuit_breaker_tripped',

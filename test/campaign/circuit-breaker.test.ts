@@ -34,6 +34,12 @@ describe('the circuit breaker', () => {
     expect(isCircuitOpen(outcomes({ ...unheard, failed: 4 }), null)).toBeUndefined();
   });
 
+  it('does not trip without a failure, whatever its threshold', () => {
+    const any = { enabled: true, failureThreshold: 0, windowS: 60, minCalls: 2 };
+    expect(isCircuitOpen(outcomes({ answered: 9, busy: 9 }), any)).toBeUndefined();
+    expect(isCircuitOpen(outcomes({ answered: 9, failed: 1 }), any)).toBeDefined();
+  });
+
   it('goes by its settings, and can be switched off', () => {
     const settings = { enabled: true, failureThreshold: 0.1, windowS: 60, minCalls: 2 };
     expect(isCircuitOpen(outcomes({ error: 1, answered: 9 }), settings)).toBeDefined();
