@@ -49,10 +49,12 @@ export function isDialable(raw: string, { hasExtensions }: { hasExtensions: bool
   return hasExtensions || /^[\d*#]+$/.test(compact);
 }
 
-/** Whether `raw` is a number whose country is unknown: bare digits and no country beside them. */
+/** Whether `raw` is a number whose country is unknown: bare digits without `00`, and no country beside them. */
 export function lacksCountry(raw: string, countryCode: string | null): boolean {
   const compact = raw.trim().replace(FILLERS, '');
-  return countryCode === null && /^\d+$/.test(compact) && isNumberLength(compact);
+  if (countryCode !== null || !/^\d+$/.test(compact)) return false;
+  const isInternational = compact.startsWith('00') && isNumberLength(compact.slice(2));
+  return isNumberLength(compact) && !isInternational;
 }
 
 function isNumberLength(digits: string): boolean {

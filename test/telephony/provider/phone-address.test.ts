@@ -72,6 +72,9 @@ describe('a phone address in its comparable form', () => {
     expect(lacksCountry('(415) 555-1234', 'US')).toBe(false);
     expect(lacksCountry('+14155551234', null)).toBe(false);
     expect(lacksCountry('1001', null)).toBe(false);
+    expect(lacksCountry('0049 89 123456', null)).toBe(false);
+    // Too few digits behind the 00 to be a number with its country code.
+    expect(lacksCountry('001 234 567', null)).toBe(true);
   });
 
   it('is stable: the normal form of a normal form is itself', () => {
