@@ -2,6 +2,7 @@
 // else is an object that fits no schema. Not the checking of what is in them (validation.ts). Large JSON is read in a
 // thread (json-thread.ts).
 
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -89,12 +90,16 @@ function limitPieces(request: IncomingMessage, beforeRefusal: () => void): void 
 /** JSON under the type of a form, as curl's `-d` sends it: no name of a field begins like that. */
 const JSON_BEGINS = /^\ufeff?\s*[{[]/;
 
+const NOT_UTF8 = 'the body is not UTF-8';
+
 /** What the schema will check. A body of another type stays text, which fits no object. */
 async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unknown> {
   const { rawBody } = request;
   if (rawBody.length === 0) return undefined;
   const type = contentType(request);
   if (type === '' || type === 'application/json' || type.endsWith('+json')) {
+    // Decoding would store replacement characters in place of what was sent.
+    if (!isUtf8(rawBody)) throw jsonError(NOT_UTF8, 0);
     const reading =
       rawBody.length > INLINE_BYTES_MAX
         ? await largeJson(request, thread)

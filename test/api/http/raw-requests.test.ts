@@ -71,6 +71,17 @@ describe('a body', () => {
     expect([status, body.name]).toEqual([200, 'from Windows']);
   });
 
+  // Decoded, it would be stored with U+FFFD in place of each character that is none.
+  it.each([100, 70_000])('of %d bytes that are not UTF-8 is refused', async (bytes) => {
+    const latin1 = Buffer.from('{"name":"Jos\u00e9"}'.padStart(bytes, ' '), 'latin1');
+    const { status, body } = await post(latin1, 'application/json');
+    expect(status).toBe(422);
+    expect(body.detail[0]).toMatchObject({
+      type: 'json_invalid',
+      ctx: { error: 'the body is not UTF-8' },
+    });
+  });
+
   // curl sends `-d` as a form unless it is told the type.
   it.each([
     ['text/plain', '{"name":"a"}'],
