@@ -90,12 +90,15 @@ function limitPieces(request: IncomingMessage, beforeRefusal: () => void): void 
 /** JSON under the type of a form, as curl's `-d` sends it: no name of a field begins like that. */
 const JSON_BEGINS = /^\ufeff?\s*[{[]/;
 
+const COMPRESSED = 'the body has a Content-Encoding: send it without one';
 const NOT_UTF8 = 'the body is not UTF-8';
 
 /** What the schema will check. A body of another type stays text, which fits no object. */
 async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unknown> {
   const { rawBody } = request;
   if (rawBody.length === 0) return undefined;
+  const { 'content-encoding': coding = 'identity' } = request.headers;
+  if (coding.trim().toLowerCase() !== 'identity') throw jsonError(COMPRESSED, 0);
   const type = contentType(request);
   if (type === '' || type === 'application/json' || type.endsWith('+json')) {
     // Decoding would store replacement characters in place of what was sent.

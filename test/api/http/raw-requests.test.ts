@@ -2,6 +2,7 @@
 
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { withApi } from '../served.ts';
 
@@ -60,10 +61,10 @@ describe('bytes that are no request', () => {
 });
 
 describe('a body', () => {
-  const post = (payload: string | Buffer, type: string) =>
+  const post = (payload: string | Buffer, type: string, more: Record<string, string> = {}) =>
     served.call('POST', '/api/v1/user/api-keys', {
       body: Buffer.from(payload),
-      headers: { 'content-type': type },
+      headers: { 'content-type': type, ...more },
     });
 
   it('may begin with a byte order mark', async () => {
@@ -80,6 +81,19 @@ describe('a body', () => {
       type: 'json_invalid',
       ctx: { error: 'the body is not UTF-8' },
     });
+  });
+
+  it('that is compressed is refused with what to do, not as JSON that is none', async () => {
+    const zipped = gzipSync('{"name":"a"}');
+    const coded = await post(zipped, 'application/json', { 'content-encoding': 'gzip' });
+    expect(coded.status).toBe(422);
+    expect(coded.body.detail[0].ctx.error).toBe(
+      'the body has a Content-Encoding: send it without one',
+    );
+    const plain = await post('{"name":"a"}', 'application/json', {
+      'content-encoding': 'Identity',
+    });
+    expect(plain.status).toBe(200);
   });
 
   // curl sends `-d` as a form unless it is told the type.
