@@ -277,7 +277,7 @@ export class Dispatcher {
       await this.#deps.store.contacts.stop(campaign.id, {
         level: 'error',
         event: 'calls_not_possible',
-        message: `Paused: ${reason}. Mend it, then resume the campaign`,
+        message: `Paused: ${reason.replace(/\.$/, '')}. Mend it, then resume the campaign`,
         details: { code },
       });
       return undefined;

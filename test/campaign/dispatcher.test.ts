@@ -266,6 +266,16 @@ describe('a campaign', () => {
     });
   });
 
+  it('names the reason in sentences, also one that has its own full stop', async () => {
+    const reason = 'Add at least one active phone number.';
+    lineFault = new GatewayError('CONFIGURATION_NOT_READY', { name: 'Main', reason });
+    await dispatcher.start();
+    await until(async () => (await campaign())?.state === 'paused');
+    expect((await campaign())?.logs.at(-1)?.message).toBe(
+      "Paused: 'Main' is not ready for outbound calls. Add at least one active phone number. Mend it, then resume the campaign",
+    );
+  });
+
   it('waits for a PBX that is away, and goes on once it is back', async () => {
     lineFault = new GatewayError('CONFIGURATION_INACTIVE', { name: 'PBX', reason: 'It is off.' });
     answer = ends('user_hangup');
