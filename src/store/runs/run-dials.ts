@@ -62,16 +62,23 @@ async function adopted(context: StoreContext, ids: readonly string[]): Promise<F
   return ids.map((id) => ({ value: runs.get(id) }));
 }
 
+/** Runs are locked in the order of their ids: two processes with the same ones must not wait for each other's. */
 async function noted(context: StoreContext, calls: readonly DialledCall[]): Promise<Found[]> {
   const dialled = calls.map(({ runId, callId, gatheredContext }) => {
     return { id: runId, call_id: callId, context: gatheredContext };
   });
   const { rows } = await sql<Selectable<RunTable>>`
-    update runs set provider_call_id = dialled.call_id,
-      gathered_context = runs.gathered_context || dialled.context
-    from json_to_recordset(${jsonText(dialled)}::json)
-      as dialled (id bigint, call_id text, context jsonb)
-    where runs.id = dialled.id and not ${isTaken(context)}
+    update runs set provider_call_id = held.call_id,
+      gathered_context = runs.gathered_context || held.context
+    from (
+      select runs.id, dialled.call_id, dialled.context
+      from json_to_recordset(${jsonText(dialled)}::json)
+        as dialled (id bigint, call_id text, context jsonb)
+      join runs on runs.id = dialled.id
+      where not ${isTaken(context)}
+      order by runs.id for no key update of runs
+    ) as held
+    where runs.id = held.id
     returning runs.*`.execute(context.db);
   const runs = byId(rows);
   return calls.map(({ runId }) => ({ value: runs.get(runId) }));

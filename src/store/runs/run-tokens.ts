@@ -21,7 +21,8 @@ export async function publicToken(context: TokenContext, id: string): Promise<st
   return token;
 }
 
-/** Tokens of many runs, by run. Unknown ids are omitted. */
+/** Tokens of many runs, by run. Unknown ids are omitted. Runs that get a new one are locked in the order of their ids: two
+ *  reports with the same runs must not wait for each other's. */
 export async function publicTokens(
   { db, clock, random, publicLinkDays = LIFE_DAYS_DEFAULT }: TokenContext,
   runIds: readonly string[],
@@ -32,12 +33,16 @@ export async function publicTokens(
   const { rows } = await sql<{ id: string; token: string | null }>`
     with issued as (
       update runs set
-        public_access_token = fresh.token,
+        public_access_token = held.token,
         public_access_until = ${new Date(now + publicLinkDays * DAY_MS)}
-      from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
-      where runs.id = fresh.id and (
-        public_access_until is null or public_access_until <= ${new Date(now)}
-      )
+      from (
+        select runs.id, fresh.token
+        from unnest(${ids}::bigint[], ${ids.map(() => random.uuid())}::text[]) as fresh (id, token)
+        join runs on runs.id = fresh.id
+        where public_access_until is null or public_access_until <= ${new Date(now)}
+        order by runs.id for update of runs
+      ) as held
+      where runs.id = held.id
       returning runs.id, public_access_token as token
     )
     select runs.id, coalesce(

@@ -72,4 +72,23 @@ describe.each(engines())('the public token of a run on %s', (engine) => {
     await own.sql('commit');
     expect(await token).toBe('theirs');
   });
+
+  // In the order of the caller, two reports with the same runs in other orders waited for each other, until the server
+  // ended one of them.
+  it.runIf(engine === 'server')('locks runs in the order of their ids, whoever asks', async () => {
+    const runs = await runMaker(own);
+    const ids: string[] = [];
+    for (let nth = 0; nth < 3; nth++) ids.push((await runs.make()).id);
+    const last = ids[2] ?? '';
+    await own.sql('begin');
+    await own.sql('update runs set name = name where id = $1', [ids[1]]);
+    const tokens = own.store.runs.publicTokens(ids.toReversed());
+    await vi.waitFor(async () =>
+      expect(await own.sql('select from pg_locks where not granted')).toHaveLength(1),
+    );
+    const free = await own.sql('select id from runs where id = $1 for update skip locked', [last]);
+    await own.sql('commit');
+    expect((await tokens).size).toBe(3);
+    expect(free).toEqual([{ id: last }]);
+  });
 });
