@@ -21,6 +21,7 @@ export interface Run {
   mode: string;
   callType: Direction;
   state: RunState;
+  /** Of a phone call; it may be deleted by now. */
   configurationId: string | null;
   /** The provider's id of the call, once known. */
   providerCallId: string | null;

@@ -218,6 +218,27 @@ export async function setDefaultOutbound(
   return getConfiguration(context, organizationId, id);
 }
 
+/** Takes its numbers, trunks and leases along; its runs keep its id. False if there is none with that id. Throws
+ *  CONFIGURATION_IN_USE if a campaign uses it. */
+export async function deleteConfiguration(
+  { db }: StoreContext,
+  organizationId: string,
+  id: string,
+): Promise<boolean> {
+  if (!isRowId(organizationId) || !isRowId(id)) return false;
+  try {
+    const { numDeletedRows } = await db
+      .deleteFrom('telephony_configurations')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  } catch (error) {
+    if (violated(error) !== 'campaigns_configuration') throw error;
+    throw new GatewayError('CONFIGURATION_IN_USE', { id }, error);
+  }
+}
+
 /** Seals every secret by the newest key; returns the number of changed configurations. The older keys may be
  *  removed then. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export async function resealConfigurations(context: StoreContext): Promise<number> {

@@ -2,9 +2,9 @@
 
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
-import { deleteConfiguration } from './configuration-deletion.ts';
 import {
   deactivateConfiguration,
+  deleteConfiguration,
   getConfiguration,
   insertConfiguration,
   listConfigurations,
