@@ -1,4 +1,5 @@
-// A serial queue: work that must not overlap runs one piece after the other, in the order of the calls.
+// Serial queues: work that must not overlap runs one piece after the other, in the order of the calls; all of it, or that
+// of one key.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 
@@ -14,6 +15,11 @@ export class SerialQueue {
     this.#waitingMax = waitingMax;
   }
 
+  /** Nothing runs or waits. */
+  get isIdle(): boolean {
+    return this.#waiting === 0;
+  }
+
   /** Settles as `work` does, which starts when all earlier work has settled. Throws QUEUE_FULL. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting > this.#waitingMax)
@@ -24,5 +30,34 @@ export class SerialQueue {
     });
     this.#last = mine.catch(() => undefined); // The caller gets the error.
     return mine;
+  }
+}
+
+/** A serial queue for each key that has work. */
+export class SerialQueues {
+  readonly #name: string;
+  readonly #waitingMax: number;
+  readonly #queues = new Map<string, SerialQueue>();
+
+  /** `name` is for the error's text; at most `waitingMax` pieces of one key wait. The keys are not bounded. */
+  constructor(name: string, waitingMax: number) {
+    this.#name = name;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** Keys that have work. */
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  /** Settles as `work` does, which starts when all earlier work of the key has settled. Throws QUEUE_FULL. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(key) ?? new SerialQueue(this.#name, this.#waitingMax);
+    this.#queues.set(key, queue);
+    try {
+      return await queue.run(work);
+    } finally {
+      if (queue.isIdle) this.#queues.delete(key);
+    }
   }
 }

@@ -14,6 +14,7 @@ import { EpochSocket } from './db/epoch-socket.ts';
 import { DatabaseMaintenance } from './db/maintenance.ts';
 import { migrate, ownMigrations } from './db/migrate.ts';
 import { NodeHeartbeat, type Surroundings } from './db/node-presence.ts';
+import { organizationTurns } from './db/organization-lock.ts';
 import type { NodeIdentity, StoreContext } from './db/store-context.ts';
 import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/process-supervisor.ts';
 import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
@@ -76,7 +77,7 @@ export async function openNode(
   const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
   const context: StoreContext = {
-    ...{ ...identity, formerEpochs: [] },
+    ...{ ...identity, formerEpochs: [], organizationTurns: organizationTurns() },
     ...{ db, clock, time, random, secrets, callLimit, publicLinkDays, log },
   };
   const { isAlone } = engine;

@@ -4,6 +4,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
+import type { SerialQueues } from '../../std/serial-queue.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { Tables } from './tables.ts';
@@ -20,6 +21,8 @@ export interface StoreContext extends NodeIdentity {
   /** Under which this process was declared dead. */
   formerEpochs?: string[];
   db: Kysely<Tables>;
+  /** For transactions that lock an organization (organization-lock.ts). */
+  organizationTurns: SerialQueues;
   /** For times that only this process compares, and for display. */
   clock: Clock;
   /** For times that several processes compare. */

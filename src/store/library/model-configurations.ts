@@ -5,15 +5,18 @@ import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
+import { SerialQueues } from '../../std/serial-queue.ts';
 import { isRowId } from '../db/column-values.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
+import { withOrganizationLock } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Fields, ModelConfigurationTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
 
 /** Opened configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
 const OPENED_MAX = 500;
-/** More than clients that change one organization's services at the same moment. */
+/** Of one organization: each is a request that may take seconds, and more than the API lets in at once (api/admission). */
+const CHANGES_WAITING_MAX = 100;
+/** More than processes that change one organization's services at the same moment. */
 const CHANGE_TRIES_MAX = 10;
 /** Rows that are resealed at a time. */
 const RESEAL_ROWS_MAX = 200;
@@ -68,6 +71,7 @@ export class ModelConfigurationRepository {
   /** By organization, the one that was not used for longest first. */
   readonly #opened = new Map<string, Opened>();
   readonly #reads = new SharedReads<InUse>();
+  readonly #changes = new SerialQueues('changes of services', CHANGES_WAITING_MAX);
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -100,9 +104,17 @@ export class ModelConfigurationRepository {
     await this.#store({ owner, configuration }, () => true);
   }
 
-  /** Changes what calls of the organization use. `change` gets all of it, may take its time, and is asked once more where
-   *  another client has changed it meanwhile: no change is lost. Throws what `change` throws, STORE_UNAVAILABLE. */
-  async change(
+  /** Changes what calls of the organization use. `change` gets all of it and may take its time: changes of one organization
+   *  go one after the other. It is asked once more where another process has changed it meanwhile: no change is lost.
+   *  Throws what `change` throws, QUEUE_FULL, STORE_UNAVAILABLE. */
+  change(
+    organizationId: string,
+    change: (used: CallConfiguration) => Promise<Changed>,
+  ): Promise<void> {
+    return this.#changes.run(organizationId, () => this.#change(organizationId, change));
+  }
+
+  async #change(
     organizationId: string,
     change: (used: CallConfiguration) => Promise<Changed>,
   ): Promise<void> {
@@ -120,12 +132,11 @@ export class ModelConfigurationRepository {
     { owner, configuration }: Changed,
     isStill: (revision: string | undefined) => boolean,
   ): Promise<boolean> {
-    const { db, clock, random, secrets } = this.#context;
+    const { clock, random, secrets } = this.#context;
     const { organizationId, userId } = owner;
     const now = new Date(clock.now());
     const sealed = secrets.seal(JSON.stringify(configuration), placeOf(owner));
-    return db.transaction().execute(async (tx) => {
-      await lockOrganization(tx, organizationId);
+    return withOrganizationLock(this.#context, organizationId, async (tx) => {
       const current = await inUseOf(tx, organizationId).select('revision').executeTakeFirst();
       if (!isStill(current?.revision)) return false;
       const updated = sql<Date>`greatest(${now}::timestamptz, (

@@ -74,7 +74,7 @@ export interface OpenCalls {
   open: number;
 }
 
-/** Locks the organization as `lockOrganization` does, and counts its open calls, in one statement. */
+/** Locks the organization as `withOrganizationLock` does, and counts its open calls, in one statement. */
 export async function lockOpenCalls(
   tx: TransactionContext,
   { callLimit }: StoreContext,

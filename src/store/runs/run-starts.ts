@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
 import { Batches } from '../../std/batches.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
+import { inOrganizationTurn } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { togetherLimits } from '../db/together.ts';
@@ -70,7 +71,7 @@ export class IdempotentRunStarts {
   startIdle(call: CallOfRun, key: StartKey | undefined): Promise<StartedRun> {
     const context = this.#context;
     const { organizationId } = call;
-    return context.db.transaction().execute(async (tx) => {
+    return inOrganizationTurn(context, organizationId, async (tx) => {
       const { limit, open } = await lockOpenCalls(tx, context, organizationId);
       const known = key && (await this.#runOf(tx, organizationId, key));
       if (known !== undefined) return { run: known, isNew: false };

@@ -7,7 +7,7 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
+import { withOrganizationLock } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TelephonyConfigurationTable } from '../db/tables.ts';
 import { isFreshlySealed, openFields, sealFields, sealPlaces } from '../secrets/sealed-fields.ts';
@@ -93,7 +93,7 @@ export async function insertConfiguration(
   const now = new Date(context.clock.now());
   const sealed = sealFields(input.credentials, input.secretFields, organizationId, secrets);
   try {
-    return await context.db.transaction().execute(async (tx) => {
+    const insert = async (tx: TransactionContext): Promise<ConfigurationSummary> => {
       if (input.isDefaultOutbound) await clearDefault(tx, organizationId);
       const row = await tx
         .insertInto('telephony_configurations')
@@ -114,7 +114,10 @@ export async function insertConfiguration(
         .returningAll()
         .executeTakeFirstOrThrow();
       return toSummary(context, { ...row, active_phone_numbers: '0', enabled_trunks: '0' });
-    });
+    };
+    return input.isDefaultOutbound
+      ? await withOrganizationLock(context, organizationId, insert)
+      : await context.db.transaction().execute(insert);
   } catch (error) {
     throw asConflict(error, input.name);
   }
@@ -205,8 +208,7 @@ export async function setDefaultOutbound(
   id: string,
 ): Promise<ConfigurationSummary | undefined> {
   if (!isRowId(organizationId) || !isRowId(id)) return undefined;
-  await context.db.transaction().execute(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await withOrganizationLock(context, organizationId, async (tx) => {
     if ((await lockConfiguration(tx, organizationId, id)) === undefined) return;
     await clearDefault(tx, organizationId);
     await tx
@@ -369,8 +371,8 @@ function toSummary(
   };
 }
 
+/** The organization is locked. */
 async function clearDefault(tx: TransactionContext, organizationId: string): Promise<void> {
-  await lockOrganization(tx, organizationId);
   await tx
     .updateTable('telephony_configurations')
     .set({ is_default_outbound: false })

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowFolder } from '../../model/workflow.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
-import { lockOrganization } from '../db/organization-lock.ts';
+import { withOrganizationLock } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowFolderTable } from '../db/tables.ts';
 
@@ -37,9 +37,8 @@ export class FolderRepository {
   async create(organizationId: string, name: string): Promise<WorkflowFolder> {
     const now = new Date(this.#context.clock.now());
     try {
-      return await this.#context.db.transaction().execute(async (tx) => {
-        // Concurrent creations are counted one after the other.
-        await lockOrganization(tx, organizationId);
+      // Concurrent creations are counted one after the other.
+      return await withOrganizationLock(this.#context, organizationId, async (tx) => {
         const { count } = await tx
           .selectFrom('workflow_folders')
           .select((of) => of.fn.countAll<string>().as('count'))

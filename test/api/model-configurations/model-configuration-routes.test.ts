@@ -32,6 +32,14 @@ const get = async () => (await served.call('GET', V2)).body;
 /** As calls read it. */
 const stored = () =>
   served.test.store.modelConfigurations.forCalls(served.test.owner.organizationId);
+/** By another process, which does not wait for changes of this one. */
+const storedElsewhere = (configuration: Record<string, unknown>) => {
+  const { organizationId } = served.test.owner;
+  return served.test.store.modelConfigurations.save(
+    { organizationId, userId: null },
+    configuration,
+  );
+};
 const storedLlm = async () =>
   JSON.parse(JSON.stringify(await stored())).organization.byok.pipeline.llm;
 
@@ -139,7 +147,7 @@ describe("an organization's services", () => {
   });
 
   // The mask was resolved before the check of the keys, and what it had stood for was stored after it.
-  it('do not bring back a key that another client has replaced while they were checked', async () => {
+  it('do not bring back a key that another process has replaced while they were checked', async () => {
     await put(v2({ llm: openai }));
     hosts.asked.length = 0;
     const isOld = ({ headers }: Asked) => headers['authorization'] === `Bearer ${KEY}`;
@@ -147,12 +155,27 @@ describe("an organization's services", () => {
     const masked = put(v2({ llm: { ...openai, api_key: MASK, model: 'gpt-5' } }));
     await vi.waitFor(() => expect(hosts.asked.some(isOld)).toBe(true), { timeout: 10_000 });
     const replaced = { ...openai, api_key: 'sk-fedcba9876543210' };
-    expect((await put(v2({ llm: replaced }))).status).toBe(200);
+    await storedElsewhere(v2({ llm: replaced }));
     served.test.clock.advance(60_000);
     const { status, text } = await masked;
     expect([status, text]).toEqual([422, expect.stringContaining('appears to be masked')]);
     expect(await storedLlm()).toMatchObject(replaced);
   });
+
+  // They asked the services side by side, of which an organization may three at a time, and began anew where another one had
+  // been sooner: some were answered with 503.
+  it('are changed by fifty clients at once, one after the other', async () => {
+    await put(v2({ llm: openai }));
+    const changes = Array.from({ length: 50 }, (_, nth) =>
+      put(v2({ llm: { ...openai, api_key: MASK, model: `gpt-${nth}` } })),
+    );
+    const answers = await Promise.all(changes);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await storedLlm()).toMatchObject({
+      api_key: KEY,
+      model: expect.stringMatching(/^gpt-/),
+    });
+  }, 30_000);
 
   it('are refused with a mask of nothing that is stored', async () => {
     const answer = await put(v2({ llm: { ...openai, api_key: MASK } }));
@@ -455,13 +478,13 @@ describe("a user's services", () => {
     expect((await migrate('?force=true')).status).toBe(200);
   });
 
-  it('do not replace, by a migration without force, what another client has stored meanwhile', async () => {
+  it('do not replace, by a migration without force, what another process has stored meanwhile', async () => {
     await save({ llm: openai });
     hosts.asked.length = 0;
     hosts.answer = () => undefined;
     const migrated = served.call('POST', `${V2}/migrate`);
     await vi.waitFor(() => expect(hosts.asked).toHaveLength(1), { timeout: 10_000 });
-    expect((await put(v2({ tts: flite }))).status).toBe(200);
+    await storedElsewhere(v2({ tts: flite }));
     served.test.clock.advance(60_000);
     expect((await migrated).status).toBe(409);
     expect(await stored()).toMatchObject({ organization: v2({ tts: flite }) });

@@ -126,6 +126,47 @@ describe.each(engines())('model configurations on %s', (engine) => {
     );
   });
 
+  // Each that another one had overtaken began anew, ten times at most: of more than ten at once some failed.
+  it('of an organization take fifty changes at once, one after the other', async () => {
+    const { organizationId } = at.owner;
+    let underWay = 0;
+    const changes = Array.from({ length: 50 }, (_, nth) =>
+      models().change(organizationId, async (used) => {
+        underWay += 1;
+        expect(underWay).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return { owner: own(), configuration: { ...Object.values(used ?? {})[0], [nth]: true } };
+      }),
+    );
+    await Promise.all(changes);
+    expect(Object.keys((await models().get(own()))?.configuration ?? {})).toHaveLength(50);
+  });
+
+  it('of an organization are refused where a hundred changes wait, and no others are', async () => {
+    const { organizationId } = at.owner;
+    const [row] = await at.sql(
+      "insert into organizations (name, created_at) values ('Others', now()) returning id::text",
+    );
+    const other = String(row?.['id']);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const change = () =>
+      models().change(organizationId, async () => {
+        await released;
+        return { owner: own(), configuration: {} };
+      });
+    const changes = Array.from({ length: 101 }, change);
+    await expect(change()).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    const theirs = { owner: { organizationId: other, userId: null }, configuration: { a: 1 } };
+    await models().change(other, () => Promise.resolve(theirs));
+    release();
+    await Promise.all(changes);
+    await change();
+  });
+
   it('are changed once more where they are replaced meanwhile, and not for ever', async () => {
     const { organizationId } = at.owner;
     const seen: unknown[] = [];

@@ -6,6 +6,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
+import { organizationTurns } from '../../../src/store/db/organization-lock.ts';
 import type { NewRun } from '../../../src/store/runs/new-run.ts';
 import { type CallOfRun, IdempotentRunStarts } from '../../../src/store/runs/run-starts.ts';
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
@@ -41,6 +42,7 @@ function otherProcess(at: TestStore): { starts: IdempotentRunStarts; close: () =
   const starts = new IdempotentRunStarts({
     ...{ db, clock, log, time: steeredTime(() => clock), random: systemRandom, callLimit: 10 },
     ...{ node: 'other', epoch: '99', secrets: {} as never }, // It opens none.
+    organizationTurns: organizationTurns(),
   });
   return { starts, close: () => db.destroy() };
 }

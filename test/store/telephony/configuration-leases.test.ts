@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
+import { organizationTurns } from '../../../src/store/db/organization-lock.ts';
 import { SecretBox } from '../../../src/store/secrets/secret-box.ts';
 import { parseSecretKeys } from '../../../src/store/secrets/secret-keys.ts';
 import type { LeaseStore } from '../../../src/store/telephony/configuration-leases.ts';
@@ -47,7 +48,8 @@ async function asNode<T>(
   try {
     const time = steeredTime(() => at.clock);
     const identity = { node, epoch: '1' };
-    const means = { db, clock, time, random: systemRandom, secrets };
+    const turns = { organizationTurns: organizationTurns() };
+    const means = { db, ...turns, clock, time, random: systemRandom, secrets };
     return await work(new LeaseRepository({ ...identity, ...means, callLimit: 10, log }));
   } finally {
     await db.destroy();
