@@ -18,13 +18,15 @@ import { sectionsOf } from '../../model/speech-services/speech-settings.ts';
 import { NODE_OVERRIDES, type WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 import type { ServiceRouteDeps } from './model-configuration-routes.ts';
-import { storableParts } from './workflow-overrides.ts';
+import { storableParts, type UsedServices } from './workflow-overrides.ts';
 
 export interface NodeOverrides {
   sent: WorkflowDefinition;
   stored: WorkflowDefinition | undefined;
   /** Of the workflow, as they are stored. */
   configurations: Record<string, unknown>;
+  /** Of its organization. */
+  services: UsedServices;
 }
 
 /** `sent` with the services of its nodes as they are stored. Services are asked only about what changed, also about voices of
@@ -33,12 +35,11 @@ export interface NodeOverrides {
 export async function storableNodeOverrides(
   deps: ServiceRouteDeps,
   organizationId: string,
-  { sent, stored, configurations: workflow }: NodeOverrides,
+  { sent, stored, configurations: workflow, services }: NodeOverrides,
 ): Promise<WorkflowDefinition> {
   const isAny = sent.nodes.some(({ data }) => hasServices(data[NODE_OVERRIDES]) || hasVoice(data));
   if (!isAny) return sent;
-  const owned = await deps.store.modelConfigurations.forCalls(organizationId);
-  const used = sectionsOf({ organization: undefined, ...owned, workflow }, []);
+  const used = sectionsOf({ organization: undefined, ...(await services.used()), workflow }, []);
   const former = new Map(stored?.nodes.map(({ id, data }) => [id, data[NODE_OVERRIDES]]));
   /** By what is sent and what is stored: nodes that are alike are asked about once. */
   const distinct = new Map<string, { parts: unknown; known: Record<string, unknown> }>();

@@ -13,11 +13,32 @@ import { maskedField } from '../../model/speech-services/service-masks.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import { mergedSections } from '../../model/speech-services/speech-settings.ts';
 import { isObject } from '../../std/json.ts';
+import type { CallConfiguration, ServicesRead } from '../../store/library/model-configurations.ts';
 import { requireUnmasked, withSecretsOf } from './configuration-checks.ts';
 import { pipelineOf, type ServiceRouteDeps, sectionsInUse } from './model-configuration-routes.ts';
 import { asConfiguration, modelConfigurationIn } from './model-configuration-schema.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
+
+/** The services of an organization that overrides may take keys from, read once for all of them. */
+export class UsedServices {
+  readonly #read: () => Promise<ServicesRead>;
+  #reading: Promise<ServicesRead> | undefined;
+
+  constructor({ store }: Pick<ServiceRouteDeps, 'store'>, organizationId: string) {
+    this.#read = () => store.modelConfigurations.read(organizationId);
+  }
+
+  async used(): Promise<CallConfiguration> {
+    this.#reading ??= this.#read();
+    return (await this.#reading).used;
+  }
+
+  /** Whether they are those that were read, if any were. */
+  readonly isStill: ServicesRead['isStill'] = async (tx) => {
+    return this.#reading === undefined || (await this.#reading).isStill(tx);
+  };
+}
 
 const WHOLE = 'model_configuration_v2_override';
 const PARTS = 'model_overrides';
@@ -27,12 +48,12 @@ const PARTS = 'model_overrides';
 export async function storableOverrides(
   deps: ServiceRouteDeps,
   organizationId: string,
-  { sent, stored }: { sent: Settings; stored: Settings },
+  { sent, stored, services }: { sent: Settings; stored: Settings; services: UsedServices },
 ): Promise<Settings> {
   const whole = sent[WHOLE] ?? null;
   const parts = sent[PARTS] ?? null;
   if (whole === null && parts === null) return {};
-  const used = sectionsInUse(await deps.store.modelConfigurations.forCalls(organizationId));
+  const used = sectionsInUse(await services.used());
   return {
     ...(whole === null
       ? {}

@@ -18,7 +18,7 @@ import {
   type NodeOverrides,
   storableNodeOverrides,
 } from '../model-configurations/node-overrides.ts';
-import { storableOverrides } from '../model-configurations/workflow-overrides.ts';
+import { storableOverrides, UsedServices } from '../model-configurations/workflow-overrides.ts';
 import { restoreKeys, restoreNodeKeys } from './masked-keys.ts';
 import { listedOnWire, workflowOf, workflowOnWire } from './workflow-mapping.ts';
 import {
@@ -187,9 +187,11 @@ function updateRoute(api: Api, deps: ServiceRouteDeps): void {
       const { organizationId } = principalOf(request);
       const workflow = await workflowOf(deps, organizationId, request.params.workflow_id);
       const { id } = workflow;
-      await workflows.changeDraft(id, (stored) =>
-        draftChange(deps, { workflow, stored }, request.body),
-      );
+      await workflows.changeDraft(id, async (stored) => {
+        const services = new UsedServices(deps, organizationId);
+        const patch = await draftPatch(deps, { workflow, stored, services }, request.body);
+        return { patch, isStill: services.isStill };
+      });
       const { name } = request.body;
       if (typeof name === 'string') await workflows.rename(organizationId, id, name);
       return shownWorkflow(deps, organizationId, id);
@@ -197,24 +199,34 @@ function updateRoute(api: Api, deps: ServiceRouteDeps): void {
   );
 }
 
-type DraftChange = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
+type DraftPatch = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
 
-async function draftChange(
+interface ChangedDraft {
+  workflow: Workflow;
+  stored: WorkflowVersion | undefined;
+  services: UsedServices;
+}
+
+async function draftPatch(
   deps: ServiceRouteDeps,
-  { workflow, stored: shown }: { workflow: Workflow; stored: WorkflowVersion | undefined },
+  { workflow, stored: shown, services }: ChangedDraft,
   body: z.infer<typeof workflowUpdate>,
-): Promise<DraftChange> {
+): Promise<DraftPatch> {
   const definition = body.workflow_definition;
   const configurations = body.workflow_configurations;
   const variables = body.template_context_variables;
   const stored = shown?.configurations ?? {};
   const sent = isObject(configurations)
-    ? await storableSettings(deps, workflow.organizationId, { sent: configurations, stored })
+    ? await storableSettings(deps, workflow.organizationId, {
+        sent: configurations,
+        stored,
+        services,
+      })
     : undefined;
   return {
     ...(isObject(definition)
       ? await changedDefinition(deps, workflow, {
-          ...{ sent: definition, stored: shown?.definition },
+          ...{ sent: definition, stored: shown?.definition, services },
           configurations: sent ?? stored,
         })
       : {}),
@@ -229,11 +241,15 @@ async function draftChange(
 async function storableSettings(
   deps: ServiceRouteDeps,
   organizationId: string,
-  { sent, stored }: { sent: Record<string, unknown>; stored: Record<string, unknown> },
+  of: {
+    sent: Record<string, unknown>;
+    stored: Record<string, unknown>;
+    services: UsedServices;
+  },
 ): Promise<Record<string, unknown>> {
-  const restored = restoreKeys(sent, stored);
-  const services = await storableOverrides(deps, organizationId, { sent, stored });
-  return { ...(isObject(restored) ? restored : {}), ...services };
+  const restored = restoreKeys(of.sent, of.stored);
+  const overrides = await storableOverrides(deps, organizationId, of);
+  return { ...(isObject(restored) ? restored : {}), ...overrides };
 }
 
 async function changedDefinition(

@@ -8,7 +8,7 @@ import { isObject } from '../../std/json.ts';
 import { SerialQueues } from '../../std/serial-queue.ts';
 import { isRowId } from '../db/column-values.ts';
 import { withOrganizationLock } from '../db/organization-lock.ts';
-import type { StoreContext } from '../db/store-context.ts';
+import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { Fields, ModelConfigurationTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
 
@@ -38,6 +38,13 @@ export interface StoredModelConfiguration {
 export type CallConfiguration = { organization: Fields } | { legacyUser: Fields } | undefined;
 
 export type ConfigurationSource = 'organization' | 'legacyUser';
+
+/** What calls of an organization use, to make something of it that is stored elsewhere. */
+export interface ServicesRead {
+  used: CallConfiguration;
+  /** Whether it is in use still, until the transaction ends. */
+  isStill(tx: TransactionContext): Promise<boolean>;
+}
 
 interface Opened {
   revision: string;
@@ -174,6 +181,18 @@ export class ModelConfigurationRepository {
    *  SECRET_UNREADABLE. */
   async forCalls(organizationId: string): Promise<CallConfiguration> {
     return (await this.#inUse(organizationId)).used;
+  }
+
+  /** As `forCalls`, for what is made of it. */
+  async read(organizationId: string): Promise<ServicesRead> {
+    const { used, revision } = await this.#inUse(organizationId);
+    return {
+      used,
+      isStill: async (tx) => {
+        const row = inUseOf(tx, organizationId).select('revision').forShare();
+        return (await row.executeTakeFirst())?.revision === revision;
+      },
+    };
   }
 
   async #inUse(organizationId: string): Promise<InUse> {

@@ -25,7 +25,14 @@ export interface WorkflowContent {
 type DraftPatch = Partial<WorkflowContent> & { triggerPaths?: readonly string[] };
 type Row = Selectable<WorkflowVersionTable>;
 
-/** Each takes as long as the checks of keys, and another client must change the draft within it. */
+interface DraftChange {
+  patch: DraftPatch;
+  /** Whether what else the patch is made of is as it was. Default: there is nothing else. */
+  isStill?: (tx: TransactionContext) => Promise<boolean>;
+}
+
+/** Each takes as long as the checks of keys, and another client must change the draft, or what is used of the organization,
+ *  within it. */
 const CHANGE_TRIES_MAX = 5;
 
 /** The draft, created from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
@@ -47,21 +54,23 @@ export async function saveDraft(
 }
 
 /** The same with what `change` makes of the draft, or of the published version if there is none. It may take its time, and is
- *  asked once more where another client has changed that meanwhile: no change is lost. Throws what `change` throws,
+ *  asked once more where another client has changed that, or what else it is made of, meanwhile: no change is lost. Throws what `change` throws,
  *  WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT, STORE_UNAVAILABLE. */
 export async function changeDraft(
   context: StoreContext,
   id: string,
-  change: (stored: WorkflowVersion | undefined) => Promise<DraftPatch>,
+  change: (stored: WorkflowVersion | undefined) => Promise<DraftChange>,
 ): Promise<void> {
   for (let tries = 0; tries < CHANGE_TRIES_MAX; tries++) {
     const stored = await getByStatus(context, id, 'draft', 'published');
-    const patch = await change(stored);
+    const { patch, isStill: isOthersStill = () => Promise.resolve(true) } = await change(stored);
     if (Object.keys(patch).length === 0) return;
     let isStill = false;
     await changeVersions(context, id, async (tx, organizationId) => {
       const draft = await draftRow(context, tx, id);
-      isStill = hasContentOf(stored, toVersion(context, organizationId, draft));
+      isStill =
+        hasContentOf(stored, toVersion(context, organizationId, draft)) &&
+        (await isOthersStill(tx));
       return isStill ? patchDraft(context, tx, { organizationId, draft, patch }) : draft;
     });
     if (isStill) return;

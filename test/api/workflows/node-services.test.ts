@@ -1,6 +1,7 @@
 // Services of an agent's nodes over the API: sealed, masked, checked, and named by `validate` where they do not fit.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Asked } from '../../fakes/services/service-hosts.ts';
 import { smallWorkflow } from '../served.ts';
 import { KEY, MASK, withServiceHosts } from './service-world.ts';
 
@@ -28,6 +29,13 @@ async function storedData(): Promise<Data> {
   return JSON.parse(JSON.stringify(draft?.definition.nodes[0]?.data ?? {}));
 }
 
+const organization = (pipeline: Data) =>
+  served.ok('PUT', '/organizations/model-configurations/v2', {
+    version: 2,
+    mode: 'byok',
+    byok: { mode: 'pipeline', pipeline },
+  });
+
 const validate = () => served.call('POST', `/api/v1/workflow/${world.id}/validate`);
 
 describe('the services of a node', () => {
@@ -53,6 +61,20 @@ describe('the services of a node', () => {
     expect(answer.status, answer.text).toBe(200);
     expect(hosts.asked).toEqual([]);
     expect((await storedData())['model_overrides']).toMatchObject({ llm: { api_key: KEY } });
+  });
+
+  it('take no key of the organization that it has replaced while they were checked', async () => {
+    await organization({ llm: openai });
+    hosts.asked.length = 0;
+    const isOld = ({ headers }: Asked) => headers['authorization'] === `Bearer ${KEY}`;
+    hosts.answer = (asked) => (isOld(asked) ? undefined : { status: 200 });
+    const masked = save({ model_overrides: { llm: { ...openai, api_key: MASK } } });
+    await vi.waitFor(() => expect(hosts.asked.some(isOld)).toBe(true), { timeout: 10_000 });
+    await organization({ llm: { ...openai, api_key: 'sk-fedcba9876543210' } });
+    served.test.clock.advance(60_000);
+    const { status, text } = await masked;
+    expect([status, text]).toEqual([422, expect.stringContaining('appears to be masked')]);
+    expect(await storedData()).not.toHaveProperty('model_overrides');
   });
 
   it('get no stored key for another address', async () => {

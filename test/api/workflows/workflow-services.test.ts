@@ -81,6 +81,28 @@ describe("a workflow's own services", () => {
     expect(kept.api_key).toBe(KEY);
   });
 
+  // The mask was resolved before the check of the keys, and the key that it had stood for was stored after it, though the
+  // organization had another one by then.
+  it.each([
+    { as: 'whole', sent: whole({ llm: { ...openai, api_key: MASK } }) },
+    { as: 'in parts', sent: parts({ llm: { model: 'gpt-5', api_key: MASK } }) },
+  ])(
+    'take no key of the organization, $as, that it has replaced while they were checked',
+    async ({ sent }) => {
+      await organization({ llm: openai });
+      hosts.asked.length = 0;
+      const isOld = ({ headers }: Asked) => headers['authorization'] === `Bearer ${KEY}`;
+      hosts.answer = (asked) => (isOld(asked) ? undefined : { status: 200 });
+      const masked = save(sent);
+      await vi.waitFor(() => expect(hosts.asked.some(isOld)).toBe(true), { timeout: 10_000 });
+      await organization({ llm: { ...openai, api_key: 'sk-fedcba9876543210' } });
+      served.test.clock.advance(60_000);
+      const { status, text } = await masked;
+      expect([status, text]).toEqual([422, expect.stringContaining('appears to be masked')]);
+      expect(await stored()).toEqual({});
+    },
+  );
+
   it('are refused as those of organizations', async () => {
     expect((await save(whole({ llm: { ...openai, api_key: MASK } }))).status).toBe(422);
     expect((await save({ model_configuration_v2_override: 'x' })).status).toBe(422);
