@@ -127,11 +127,12 @@ export function createCallControl(parts: CallParts): CallControl {
     connect,
     takesCalls: () => intake.refusal() === undefined,
   });
+  const strandedStarts = new StrandedStarts({ ...parts, connect });
   return new CallControl({
     intake,
     connect,
     clients: {
-      starts: new IdempotentStarts({ store, routes, random, dialler }),
+      starts: new IdempotentStarts({ store, routes, random, dialler, stranded: strandedStarts }),
       hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
       digits: new DigitRequests({ store, registry, hangUps, clock }),
     },
@@ -143,7 +144,7 @@ export function createCallControl(parts: CallParts): CallControl {
       campaignCalls,
       textChats,
       pbxLines,
-      strandedStarts: new StrandedStarts({ ...parts, connect }),
+      strandedStarts,
     },
     remaining: new RemainingCalls({ connect, events, log }),
   });

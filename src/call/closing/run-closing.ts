@@ -49,6 +49,8 @@ export interface RunEnding {
   hasAfterwork?: boolean;
   /** Run by the closer that claims the end, before anything is stored. Must not reject. */
   onClaimed?: () => Promise<void>;
+  /** Run before the run is completed, in each attempt. If it rejects, the closing has failed. */
+  onCompleting?: () => Promise<unknown>;
 }
 
 export interface RunClosingDeps {
@@ -84,6 +86,7 @@ export class RunClosing {
       const runLog = await this.#deps.events.open(run.id);
       await this.#claim(runLog, ending);
       await this.#flush(run);
+      await ending.onCompleting?.();
       await this.#complete(run, runLog, ending);
       this.#deps.events.release(run.id); // After a failure it stays, for the next attempt.
       this.onCompleted?.({ hasAfterwork: ending.hasAfterwork ?? true });

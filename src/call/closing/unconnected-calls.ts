@@ -91,16 +91,12 @@ export class UnconnectedCalls {
   /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong. Never rejects:
    *  while the store is away the call is hung up at once, and its run is closed when the store is back. */
   async fail(call: UnconnectedCall, error: unknown): Promise<void> {
-    const { store, list, clock, log } = this.#deps;
+    const { list, log } = this.#deps;
     const { id } = call.run;
     list.removeUnconnected(id);
     const fault = faultOf(error);
     try {
-      await store.runs.appendCallback(id, 'start-failed', {
-        status: 'failed',
-        timestamp: stamp(clock.now()),
-        data: { error: fault.message },
-      });
+      await noteStartFailure(this.#deps, id, fault.message);
       await this.end(call, { reason: 'error', by: 'gateway', fault });
     } catch (failure) {
       log.error({ err: failure, runId: id }, 'failed call not closed yet');
@@ -113,7 +109,10 @@ export class UnconnectedCalls {
     const { run, provider } = call;
     if (run.providerCallId !== null) await hangUps.attempt(call, run.providerCallId, run.id);
     const ending = { reason: 'error', by: 'gateway', fault, provider: provider.name } as const;
-    await closing.endSurely(run, ending);
+    await closing.endSurely(run, {
+      ...ending,
+      onCompleting: () => noteStartFailure(this.#deps, run.id, fault.message),
+    });
   }
 
   /** Ends a call that no gateway will answer any more. Throws if the store is away. */
@@ -136,6 +135,19 @@ function faultOf(error: unknown): { code: string; message: string } {
 /** A call that was answered and ended without media has failed to connect. */
 export function unconnectedReason(status: TerminalStatus): EndReason {
   return status === 'completed' ? 'system_connect_error' : status;
+}
+
+/** For `startFailure`, and for clients that read the run. Once for each run. */
+export async function noteStartFailure(
+  { store, clock }: Pick<UnconnectedCallsDeps, 'store' | 'clock'>,
+  runId: string,
+  error: string,
+): Promise<void> {
+  await store.runs.appendCallback(runId, 'start-failed', {
+    status: 'failed',
+    timestamp: stamp(clock.now()),
+    data: { error },
+  });
 }
 
 /** Why the run's call could not be started; undefined if it was. In words for clients. */

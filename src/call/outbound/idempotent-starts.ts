@@ -1,5 +1,6 @@
 // Calls that clients start, each once per idempotency key: a repeated request with its key gets the answer of the
-// first, also while the first one's call is still being placed, and after a kill in between.
+// first, also while the first one's call is still being placed, and after a kill in between. Where the database's answer to
+// the first was lost (stranded-starts.ts), nothing was dialled: its run is closed, and the answer is that.
 
 import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
@@ -9,6 +10,7 @@ import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartKey } from '../../store/runs/start-batch.ts';
+import type { Store } from '../../store/store.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import { startFailure } from '../closing/unconnected-calls.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
@@ -20,15 +22,27 @@ import {
   type StartDeps,
   type StartFacts,
 } from './start-call.ts';
+import type { StrandedStarts } from './stranded-starts.ts';
+
+/** Refusals of providers that are kept: more than begin while the store is away, which has all others. */
+const REFUSALS_MAX = 1_000;
+
+export interface IdempotentStartsDeps extends StartDeps {
+  store: StartDeps['store'] & Pick<Store, 'runs'>;
+  dialler: RunDialler;
+  stranded: Pick<StrandedStarts, 'closeIfStranded'>;
+}
 
 export class IdempotentStarts {
-  readonly #deps: StartDeps & { dialler: RunDialler };
+  readonly #deps: IdempotentStartsDeps;
   /** A client that starts many calls a second has one agent read for several of them. */
   readonly #facts = new SharedReads<StartFacts>();
   /** By run; at most as many as the organizations' limits allow. */
   readonly #placing = new Map<string, Promise<void>>();
+  /** By run, the last ones: what was answered, which the store may not have yet. */
+  readonly #refusals = new Map<string, unknown>();
 
-  constructor(deps: StartDeps & { dialler: RunDialler }) {
+  constructor(deps: IdempotentStartsDeps) {
     this.#deps = deps;
   }
 
@@ -48,6 +62,8 @@ export class IdempotentStarts {
     if ('known' in prepared) return this.#answerAgain(prepared.known);
     const { begin, createsRun, ...route } = prepared;
     const { run, isNew } = await counted(begin(key));
+    // Starts that make runs are one statement after the other: that of the first is over, and dials by now if it was answered.
+    if (!isNew && createsRun) await this.#closeIfStranded(run);
     if (!isNew) return this.#answerAgain(run);
     await this.#place({ run, ...route, isNew: createsRun });
     return run;
@@ -74,18 +90,41 @@ export class IdempotentStarts {
     this.#placing.set(run.id, placing);
     try {
       await placing;
+    } catch (error) {
+      this.#keepRefusal(run.id, error);
+      throw error;
     } finally {
       this.#placing.delete(run.id);
     }
   }
 
+  #keepRefusal(runId: string, error: unknown): void {
+    this.#refusals.set(runId, error);
+    const [oldest] = this.#refusals.keys();
+    if (this.#refusals.size > REFUSALS_MAX && oldest !== undefined) this.#refusals.delete(oldest);
+  }
+
+  /** The first request got an error, because the database's answer was lost: nobody dials. */
+  async #closeIfStranded(run: Run): Promise<void> {
+    if (this.#placing.has(run.id) || this.#refusals.has(run.id) || !isUnplaced(run)) return;
+    await this.#deps.stranded.closeIfStranded(run.id);
+  }
+
   /** The answer of the first request, as soon as it exists. */
   async #answerAgain(run: Run): Promise<Run> {
     await this.#placing.get(run.id);
-    const reason = startFailure(run);
+    if (this.#refusals.has(run.id)) throw this.#refusals.get(run.id);
+    // It may have been refused since it was read.
+    const current = isUnplaced(run) ? await this.#deps.store.runs.find(run.id) : run;
+    const reason = startFailure(current ?? run);
     if (reason !== undefined) throw notPlaced(run, reason);
     return run;
   }
+}
+
+/** No provider has said anything of its call. */
+function isUnplaced({ state, providerCallId }: Run): boolean {
+  return state === 'initialized' && providerCallId === null;
 }
 
 async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {

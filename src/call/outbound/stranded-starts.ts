@@ -9,9 +9,9 @@ import type { Clock } from '../../std/clock.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import type { Store } from '../../store/store.ts';
 import type { RunClosing } from '../closing/run-closing.ts';
+import { noteStartFailure } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { stamp } from '../log/transcript.ts';
 
 /** From one look to the next. Longer than an answer of the database is awaited: a start that is answered after one look is
  *  known at the next. */
@@ -50,6 +50,12 @@ export class StrandedStarts {
     this.#loop.cancel();
   }
 
+  /** Closes the run if it is stranded, without a second look: the statement that has made it is over. Throws
+   *  STORE_UNAVAILABLE. */
+  async closeIfStranded(runId: string): Promise<void> {
+    if ((await this.#deps.store.runs.unplaced()).includes(runId)) await this.#close(runId);
+  }
+
   async #look(): Promise<void> {
     const unplaced = await this.#deps.store.runs.unplaced();
     const unknown = unplaced.filter((id) => !this.#isKnown(id));
@@ -66,16 +72,12 @@ export class StrandedStarts {
 
   /** As a start whose call could not be placed: a repeated request with its key gets that answer. */
   async #close(runId: string): Promise<void> {
-    const { store, closing, clock, log } = this.#deps;
+    const { store, closing, log } = this.#deps;
     const run = await store.runs.find(runId);
     if (run?.state !== 'initialized' || this.#isKnown(runId)) return;
     const { code, message } = new GatewayError('STORE_UNAVAILABLE');
     log.warn({ runId }, 'start without an answer of the database closed');
-    await store.runs.appendCallback(runId, 'start-failed', {
-      status: 'failed',
-      timestamp: stamp(clock.now()),
-      data: { error: message },
-    });
+    await noteStartFailure(this.#deps, runId, message);
     const provider = providerName.safeParse(run.mode).data;
     const fault = { code, message };
     const ending = { reason: 'error', by: 'gateway', fault } as const;

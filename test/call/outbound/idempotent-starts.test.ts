@@ -5,7 +5,7 @@ import { createCallControl } from '../../../src/app/call-parts.ts';
 import type { StartCall, TestCall } from '../../../src/call/call-service.ts';
 import { closeOrphanedRuns } from '../../../src/call/control/crash-recovery.ts';
 import { idempotencyKeyOf } from '../../../src/call/outbound/idempotent-starts.ts';
-import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallHarness } from '../call-harness.ts';
 import { idleRun } from '../idle-run.ts';
 
@@ -47,6 +47,28 @@ describe('a request that comes again with its key', () => {
     const answers = [await message(harness.start(KEYED)), await message(harness.start(KEYED))];
     expect(answers[0]).toMatch(/^Failed to initiate call: /);
     expect(answers[1]).toBe(answers[0]);
+    expect(harness.dials).toHaveLength(1);
+  });
+
+  // The refusal could not be stored, and the request was told that its call had begun.
+  it('gets the refusal again though the store was away when it came', async () => {
+    const harness = await held.harness.prepare();
+    const { runs } = harness.deps.store;
+    const { patch, appendCallback, appendEvents } = runs;
+    const away = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
+    Object.assign(runs, { patch: away, appendCallback: away, appendEvents: away });
+    harness.rest.answer = { status: 400, body: { code: 21_211, message: 'no such number' } };
+    const first = await message(harness.start(KEYED));
+    expect(first).toMatch(/^Failed to initiate call: /);
+    Object.assign(runs, { patch, appendCallback, appendEvents });
+    expect(await message(harness.start(KEYED))).toBe(first);
+    expect(await harness.runs()).toMatchObject([{ state: 'initialized' }]);
+    await harness.pass(20_100);
+    const [run] = await harness.runs();
+    await harness.ended({ id: run?.id ?? '' });
+    const next = createCallControl(harness.deps);
+    const asked = { ...KEYED, ...(await requestOf(harness)) };
+    expect(await message(next.start(asked))).toBe(first);
     expect(harness.dials).toHaveLength(1);
   });
 

@@ -65,6 +65,19 @@ describe('a start whose answer of the database is lost', () => {
     expect(await codeOfStart(harness.start(KEYED))).toBe('CALL_NOT_PLACED');
     expect(harness.dials).toEqual([]);
   });
+
+  // It was told that the call had begun, until the run was closed half a minute later.
+  it('with a key answers a request that comes again before a look with its failure, and is closed', async () => {
+    const harness = await watched();
+    const lost = loseAnswer(/insert into start_keys/, 0, 2);
+    expect(await codeOfStart(harness.start(KEYED))).toBe('STORE_UNAVAILABLE');
+    lost.stop();
+    const again = await Promise.all([1, 2].map(() => codeOfStart(harness.start(KEYED))));
+    expect(again).toEqual(['CALL_NOT_PLACED', 'CALL_NOT_PLACED']);
+    const [run, ...others] = await harness.runs();
+    expect([run, others]).toMatchObject([{ state: 'completed', disposition: 'error' }, []]);
+    expect(harness.dials).toEqual([]);
+  });
 });
 
 describe('a start that goes on', () => {
@@ -79,6 +92,18 @@ describe('a start that goes on', () => {
     await look(harness);
     await look(harness);
     expect((await harness.run(runId)).state).toBe('initialized');
+    expect(harness.dials).toHaveLength(1);
+  });
+
+  it('is left alone by a request with its key that comes while its answer is on its way', async () => {
+    const harness = await watched();
+    const late = lateAnswer(/insert into start_keys/);
+    const started = harness.start(KEYED);
+    await harness.until(async () => (await harness.at.store.runs.countOpen()) === 1);
+    const again = harness.start(KEYED);
+    await look(harness);
+    late.give();
+    expect(await again).toEqual(await started);
     expect(harness.dials).toHaveLength(1);
   });
 
