@@ -45,7 +45,9 @@ export const deliveryDetail = z
 
 export const deliveryPage = z.object({
   deliveries: z.array(deliveryOut),
-  total_count: z.int(),
+  total_count: z.int().meta({
+    description: 'Counted up to 10,000 behind the begin of the page; there may be more then.',
+  }),
   page: z.int(),
   limit: z.int(),
   total_pages: z.int(),

@@ -71,6 +71,9 @@ export interface DeliveryFilter {
   offset: number;
 }
 
+/** Behind the begin of a page: some milliseconds, and always further pages where there are any. */
+const COUNTED_MAX = 10_000;
+
 const INTERRUPTED = 'The gateway was stopped during the last attempt.';
 
 export type DeliveryStore = ReturnType<typeof deliveryStore>;
@@ -157,7 +160,7 @@ async function release(context: StoreContext, id: string, claims: number): Promi
     .execute();
 }
 
-/** Newest first. */
+/** Newest first. `total` is exact up to COUNTED_MAX behind the begin of the page, and that where there are more. */
 async function listDeliveries(
   { db }: StoreContext,
   organizationId: string,
@@ -170,7 +173,13 @@ async function listDeliveries(
     .where('organization_id', '=', organizationId)
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'pending'))
     .$if(runId !== undefined, (query) => query.where('run_id', '=', runId ?? ''));
-  const { count } = await wanted
+  const { count } = await db
+    .selectFrom(
+      wanted
+        .select('id')
+        .limit(offset + COUNTED_MAX)
+        .as('counted'),
+    )
     .select((of) => of.fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow();
   const rows = await wanted.selectAll().orderBy('id', 'desc').limit(limit).offset(offset).execute();
