@@ -17,6 +17,9 @@ const TIGHT_ENDS = sides(`${TIGHT}${MARKS}`);
 const UNSPACED_ENDS = sides(`${TIGHT}${PHRASED}${MARKS}`);
 const OPENING = /^[\p{Ps}\p{Pi}]/u;
 
+/** Code units that ICU segments at once: it takes a minute for 70,000, its time growing with their square before. */
+const SEGMENTED_MAX = 500;
+
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** Code units of the text; `end` is behind the word. */
@@ -52,7 +55,7 @@ function divide(run: string, at: number, spans: WordSpan[]): void {
   let isOpening = false;
   // Addresses and numbers are no words of these scripts, and stay whole.
   let wasUnspaced = false;
-  for (const { segment, index, isWordLike = false } of segmenter.segment(run)) {
+  for (const { segment, index, isWordLike = false } of segmentsOf(run)) {
     const opens = OPENING.test(segment);
     const isOwn = isWordLike && (wasUnspaced || UNSPACED.test(segment));
     if (span === undefined || (!isOpening && (opens || isOwn))) {
@@ -62,6 +65,22 @@ function divide(run: string, at: number, spans: WordSpan[]): void {
     span.end = at + index + segment.length;
     isOpening = !isWordLike && (opens || isOpening || index === 0);
     if (isWordLike) wasUnspaced = UNSPACED.test(segment);
+  }
+}
+
+/** As ICU has them. The last segment of a part may be cut, and begins the next part. */
+function* segmentsOf(
+  run: string,
+): Generator<Pick<Intl.SegmentData, 'segment' | 'index' | 'isWordLike'>> {
+  let from = 0;
+  while (from < run.length) {
+    const part = [...segmenter.segment(run.slice(from, from + SEGMENTED_MAX))];
+    const isEnd = from + SEGMENTED_MAX >= run.length;
+    const whole = isEnd || part.length === 1 ? part : part.slice(0, -1);
+    for (const { segment, index, isWordLike } of whole) {
+      yield { segment, index: from + index, isWordLike };
+    }
+    from += isEnd ? run.length : whole.reduce((length, { segment }) => length + segment.length, 0);
   }
 }
 

@@ -39,6 +39,21 @@ describe('words without spaces', () => {
     expect(wordCount(text)).toBe(words.length);
   });
 
+  // ICU took a minute for 70,000 letters, in which no call had audio.
+  it.each([
+    ['我想预订明天的房间', ['我想', '预订', '明天', '的', '房间']],
+    ['ผมอยากจองห้อง', ['ผม', 'อยาก', 'จอง', 'ห้อง']],
+  ])('are found at once in 100,000 letters of %s', (text, words) => {
+    const times = Math.ceil(100_000 / text.length);
+    expect(wordsIn(text.repeat(times))).toEqual(Array(times).fill(words).flat());
+  });
+
+  it('are cut within no grapheme of a long text', () => {
+    const text = `好${'👨‍👩‍👧é'.repeat(2_000)}`;
+    for (const word of wordsIn(text)) expect(word).not.toMatch(/^(?:\u0301|\u200D|[\uDC00-\uDFFF])/);
+    expect(wordsIn(text).join('')).toBe(text);
+  });
+
   it('keep addresses and numbers whole, and brackets with their words', () => {
     expect(wordsIn('请发到info@example.com谢谢')).toEqual([
       '请',
