@@ -31,6 +31,9 @@ const PIECE_CHARS_MAX = 400;
 /** Later parts of Thai, Lao, Khmer and Burmese, which mark no sentences: four seconds of speech. */
 const PHRASES_CHARS_MIN = 60;
 
+/** Code units behind a cut by which its last word is known. */
+const LOOKED_AHEAD = 50;
+
 const SENTENCE_END = /[.!?…。！？．｡។៕။]/;
 const CLAUSE_END = /[,;:–—，、；：､၊]/;
 const CLOSING = /[.!?…。！？．｡។៕။"'”’)\]»*」』】）》〉］]/;
@@ -238,6 +241,7 @@ function wordsEnd(text: string, wordsMax: number): number {
 function cutPoint(text: string, max: number): number {
   const space = text.slice(0, max).search(/\s\S*$/);
   if (space > 0 && !isUnspaced(text.slice(space, max))) return space + 1;
-  const end = wordSpans(text).findLast((word) => word.end <= max)?.end ?? 0;
+  const words = wordSpans(text.slice(0, max + LOOKED_AHEAD));
+  const end = words.findLast((word) => word.end <= max)?.end ?? 0;
   return end > 0 ? end : graphemes.segment(text).containing(max)?.index || max;
 }

@@ -21,13 +21,15 @@ export function spokenLength(text: string): number {
 /** Code units of the longest begin of the text that is spoken within `lettersMax`. Whole code points. */
 export function beginWithin(text: string, lettersMax: number): number {
   if (text.length <= lettersMax / HAN_LETTERS) return text.length;
-  if (!SYLLABIC.test(text)) {
-    const isCut = text.length > lettersMax && /[\uD800-\uDBFF]/.test(text[lettersMax - 1] ?? '');
-    return Math.min(text.length, isCut ? lettersMax - 1 : lettersMax);
+  // No code unit is less than a letter: the rest of a long text is not read.
+  const head = text.slice(0, lettersMax + 1);
+  if (!SYLLABIC.test(head)) {
+    const isCut = head.length > lettersMax && /[\uD800-\uDBFF]/.test(head[lettersMax - 1] ?? '');
+    return Math.min(head.length, isCut ? lettersMax - 1 : lettersMax);
   }
   let letters = 0;
   let end = 0;
-  for (const character of text) {
+  for (const character of head) {
     letters += lettersOf(character);
     if (letters > lettersMax) break;
     end += character.length;

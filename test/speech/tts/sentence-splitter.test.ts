@@ -211,6 +211,13 @@ describe('sentences of languages without spaces', () => {
     expect(splitter.end()).toEqual(['下午的']);
   });
 
+  // Each piece looked for the words of all the text: half a minute for this one, in which no call had audio.
+  it('of a long text without marks are found at once', () => {
+    const zh = '我想预订明天的房间'.repeat(12_000);
+    const splitter = createSentenceSplitter();
+    expect([...splitter.push(zh), ...splitter.end()].join('')).toBe(zh);
+  });
+
   it('lose nothing', () => {
     const part = fc.constantFrom(
       ...[
