@@ -122,11 +122,15 @@ export function beginsWord(before: string, after: string): boolean {
 
 /** Without its last word, as far as that may be unfinished: text that ends with a mark or a space stays. */
 export function withoutLastWord(text: string): string {
-  const end = /[\p{L}\p{N}][^\s.!?…,;:]*$/u.exec(text);
-  if (end === null) return text;
-  if (!UNSPACED.test(end[0])) return text.slice(0, end.index);
+  // A regular expression that ends with $ would try each letter of a text without spaces.
+  let from = text.length;
+  while (from > 0 && !/[\s.!?…,;:]/.test(text[from - 1] ?? '')) from--;
+  const offset = text.slice(from).search(/[\p{L}\p{N}]/u);
+  if (offset < 0) return text;
+  const end = text.slice(from + offset);
+  if (!UNSPACED.test(end)) return text.slice(0, from + offset);
   if (!/[\p{L}\p{M}\p{N}]$/u.test(text.slice(-2))) return text;
-  return text.slice(0, end.index + (wordSpans(end[0]).at(-1)?.start ?? 0));
+  return text.slice(0, from + offset + (wordSpans(end).at(-1)?.start ?? 0));
 }
 
 interface Sides {

@@ -48,9 +48,15 @@ describe('words without spaces', () => {
     expect(wordsIn(text.repeat(times))).toEqual(Array(times).fill(words).flat());
   });
 
+  it('lose their unfinished end at once where a mark follows', () => {
+    const text = `${'好'.repeat(100_000)}.`;
+    expect(withoutLastWord(text)).toBe(text);
+  });
+
   it('are cut within no grapheme of a long text', () => {
     const text = `好${'👨‍👩‍👧é'.repeat(2_000)}`;
-    for (const word of wordsIn(text)) expect(word).not.toMatch(/^(?:\u0301|\u200D|[\uDC00-\uDFFF])/);
+    for (const word of wordsIn(text))
+      expect(word).not.toMatch(/^(?:\u0301|\u200D|[\uDC00-\uDFFF])/);
     expect(wordsIn(text).join('')).toBe(text);
   });
 
