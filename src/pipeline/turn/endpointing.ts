@@ -173,11 +173,16 @@ function endsOpen({ words, known }: Spoken): boolean {
 
 /** Lower-case words without punctuation; groups of digits with dashes or dots are separated. */
 export function wordsOf(text: string): string[] {
+  return runsOf(text).flatMap((run) =>
+    isUnspaced(run) ? wordSpans(run).map(({ start, end }) => run.slice(start, end)) : [run],
+  );
+}
+
+/** As `wordsOf`, but words without a space between them are one. */
+export function runsOf(text: string): string[] {
   const plain = text.normalize('NFC').toLowerCase().replace(/['’]/g, '');
   // Vowel signs belong to their letters.
-  const runs = plain.match(/(?:\p{L}\p{M}*|\p{N})+/gu) ?? [];
-  if (!isUnspaced(plain)) return runs;
-  return runs.flatMap((run) => wordSpans(run).map(({ start, end }) => run.slice(start, end)));
+  return plain.match(/(?:\p{L}\p{M}*|\p{N})+/gu) ?? [];
 }
 
 /** The words as one text by which others are compared: punctuation and spaces differ between two results of a

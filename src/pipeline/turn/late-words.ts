@@ -3,7 +3,7 @@
 
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { joinTexts, letterSpans } from '../../std/unspaced-text.ts';
-import { wordsOf } from './endpointing.ts';
+import { runsOf } from './endpointing.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 
 /** Turns that wait for their words. Recognisers owe those of two for a few seconds. */
@@ -94,7 +94,7 @@ function wordsBehind(known: string, all: string): string {
 }
 
 interface SpokenWord {
-  /** As `wordsOf` has it. */
+  /** As `runsOf` has it. */
   plain: string;
   /** Where it begins in its text. */
   start: number;
@@ -102,7 +102,7 @@ interface SpokenWord {
 
 function spokenOf(text: string): SpokenWord[] {
   return letterSpans(text)
-    .map(({ start, end }) => ({ plain: wordsOf(text.slice(start, end)).join(' '), start }))
+    .map(({ start, end }) => ({ plain: runsOf(text.slice(start, end)).join(' '), start }))
     .filter(({ plain }) => plain !== '');
 }
 
