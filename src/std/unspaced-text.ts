@@ -78,7 +78,7 @@ function* segmentsOf(
     const isEnd = from + SEGMENTED_MAX >= run.length;
     const whole = isEnd || part.length === 1 ? part : part.slice(0, -1);
     for (const { segment, index, isWordLike } of whole) {
-      yield { segment, index: from + index, isWordLike };
+      yield { segment, index: from + index, isWordLike: isWordLike === true };
     }
     from += isEnd ? run.length : whole.reduce((length, { segment }) => length + segment.length, 0);
   }
