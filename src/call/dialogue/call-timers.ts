@@ -49,6 +49,7 @@ export class IdleTimer {
   readonly #busy: () => boolean;
   readonly #onIdle: () => void;
   #timer: Timer | undefined;
+  #isClosed = false;
 
   constructor(options: { clock: Clock; idleMs: number; busy: () => boolean; onIdle: () => void }) {
     this.#clock = options.clock;
@@ -59,11 +60,15 @@ export class IdleTimer {
 
   /** Activity: the silence starts again. */
   reset(): void {
-    this.stop();
-    this.#timer = this.#clock.after(this.#idleMs, () => this.#due());
+    this.#timer?.cancel();
+    this.#timer = this.#isClosed
+      ? undefined
+      : this.#clock.after(this.#idleMs, () => this.#due());
   }
 
-  stop(): void {
+  /** For good: an ending call still reports what the agent was saying, which must not begin the silence again. */
+  close(): void {
+    this.#isClosed = true;
     this.#timer?.cancel();
     this.#timer = undefined;
   }

@@ -369,7 +369,7 @@ export class CallSession {
 
   async #close(reason: EndReason, by: EndedBy): Promise<void> {
     this.#timers.cancelAll();
-    this.#guarded(() => this.#idle.stop());
+    this.#guarded(() => this.#idle.close());
     this.#guarded(() => this.#wait.close());
     this.#guarded(() => this.#interim.drop());
     this.#guarded(() => {

@@ -39,3 +39,18 @@ describe('a call whose end meets a fault', () => {
     expect(harness.errors.map(({ step: failed }) => failed)).toEqual([step]);
   });
 });
+
+// The end of what the agent was saying had set the idle timer again, which ran for ever and kept the call in memory.
+describe('a call that is ended while the agent speaks', () => {
+  it('leaves no timer behind', async () => {
+    const harness = await held.harness.prepare(chat);
+    const { run } = await harness.inboundCall();
+    await harness.pass(200);
+    const { organizationId } = harness.at.owner;
+    await harness.callControl.hangUp({ organizationId, runId: run.id });
+    await harness.ended(run);
+    harness.clock.advance(60_000);
+    expect(harness.clock.timers).toBe(0);
+    expect(await harness.bodies(run, 'agent.said')).toMatchObject([{ interrupted: true }]);
+  });
+});
