@@ -143,7 +143,8 @@ export const STOPS: Record<string, readonly string[]> = {
     '取消',
   ],
   ja: ['いいえ', 'いえ', '違います', '違う', 'すみません', 'もしもし', 'キャンセル', 'もういい'],
-  th: ['ไม่', 'ขอโทษ', 'ฮัลโหล', 'พอแล้ว', 'ยกเลิก'],
+  // Without a word behind it, no (ไม่) also begins "never mind" (ไม่เป็นไร).
+  th: ['ไม่ใช่', 'ไม่เอา', 'ไม่ครับ', 'ไม่ค่ะ', 'ไม่ได้', 'ขอโทษ', 'ฮัลโหล', 'พอแล้ว', 'ยกเลิก'],
 };
 
 /** Asks the agent to be silent for a while. Interrupts too. */

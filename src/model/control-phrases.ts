@@ -2,7 +2,7 @@
 // interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists. No recognition and no
 // policy here.
 
-import { isUnspaced, spacedOut } from '../std/unspaced-text.ts';
+import { isUnspaced, spacedOut, wordSpans } from '../std/unspaced-text.ts';
 import {
   BACKCHANNELS,
   ENGLISH_ANSWERS,
@@ -19,6 +19,9 @@ const BACKCHANNEL_LETTERS_MAX = 16;
 /** A longer text that has such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
 const WAIT_LETTERS_MAX = 24;
+
+/** Code units that are enough for each phrase and the word behind it. */
+const BEGIN_MAX = 80;
 
 const backchannels = spelled(BACKCHANNELS);
 const stops = spelled(STOPS);
@@ -66,13 +69,17 @@ export function isBackchannelPrefix(text: string, language?: string): boolean {
 
 /** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */
 export function isStopWord(text: string, language?: string): boolean {
-  const plain = `${partsOf(text)} `;
   if (isWaitPhrase(text, language)) return true;
+  const begins = beginsOf(text);
   return [stops, waits].some((lists) =>
-    listsOf(lists, language).some((phrases) =>
-      phrases.some((phrase) => plain.startsWith(`${phrase} `)),
-    ),
+    listsOf(lists, language).some((phrases) => phrases.some((phrase) => begins.has(phrase))),
   );
+}
+
+/** Whole words from the begin of the text, as `partsOf` has them: a car park (停车场) does not begin with "stop" (停). */
+function beginsOf(text: string): ReadonlySet<string> {
+  const plain = plainWords(text).slice(0, BEGIN_MAX);
+  return new Set(wordSpans(plain).map(({ end }) => partsOf(plain.slice(0, end))));
 }
 
 /** Whether the whole text asks the agent to be silent for a while ("hold on", "wait a minute, please"). */

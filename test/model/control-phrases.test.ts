@@ -108,12 +108,21 @@ describe('phrases without spaces between their words', () => {
     '等一下我想问',
     '不对，是星期五',
     '停',
+    '停一下好吗',
+    '喂，你好',
+    '等等我',
+    'すみません、予約です',
+    '待ってください',
     'ちょっと待ってください',
     '違います',
     'เดี๋ยวก่อน',
     'ไม่ใช่ครับ',
   ])('%s always interrupts', (text) => {
     expect(isStopWord(text)).toBe(true);
+  });
+
+  it.each(['停车场在哪', '喂养两只猫', 'ไม่เป็นไรค่ะ', '好的'])('%s does not', (text) => {
+    expect(isStopWord(text)).toBe(false);
   });
 
   it.each(['请等一下', '等一下，谢谢', 'ちょっと待って', 'รอสักครู่ครับ'])(
