@@ -200,9 +200,11 @@ function opensLine(text: string, index: number): boolean {
   return /(^|\n)[ \t]*$/.test(text.slice(0, index));
 }
 
+/** A run that is longer than a piece goes with the pieces after it: it is not read again for each of its marks. */
 function skipSpace(text: string, from: number): number {
+  const end = Math.min(text.length, from + PIECE_CHARS_MAX);
   let at = from;
-  while (at < text.length && isSpace(text[at])) at++;
+  while (at < end && isSpace(text[at])) at++;
   return at;
 }
 

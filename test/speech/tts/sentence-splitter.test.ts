@@ -129,6 +129,13 @@ describe('sentences of streaming text', () => {
     const pieces = splitter.push('x'.repeat(200_000));
     expect(pieces.length + splitter.end().length).toBe(500);
   });
+
+  // Each of them read all that follow: a minute for these, in which no call had audio.
+  it('stays linear in the number of line ends that come at once', () => {
+    const text = `Hello.${'\n'.repeat(80_000)}Bye.`;
+    const splitter = createSentenceSplitter();
+    expect([...splitter.push(text), ...splitter.end()].join('')).toBe(text);
+  });
 });
 
 describe('sentences of languages without spaces', () => {
