@@ -61,9 +61,7 @@ export class IdleTimer {
   /** Activity: the silence starts again. */
   reset(): void {
     this.#timer?.cancel();
-    this.#timer = this.#isClosed
-      ? undefined
-      : this.#clock.after(this.#idleMs, () => this.#due());
+    this.#timer = this.#isClosed ? undefined : this.#clock.after(this.#idleMs, () => this.#due());
   }
 
   /** For good: an ending call still reports what the agent was saying, which must not begin the silence again. */
