@@ -254,8 +254,8 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   const { state } = step;
   if (state.phase === 'before' || state.phase === 'ending') return;
   const text = turn.text.trim();
-  // A voice without words gets an answer, unless one is on its way.
-  if (text === '' && (state.request !== null || state.speaking.length > 0)) return;
+  // A voice without words gets an answer, unless one is on its way: not one that the voice has cut off.
+  if (text === '' && state.speaking.length > 0) return;
   if (text !== '') {
     state.turns += 1;
     addCallerText(state, notedText(turn, text));

@@ -200,6 +200,21 @@ describe('history', () => {
     expect(call.actions).toEqual([{ type: 'abandon', requestId }]);
   });
 
+  it('has no second answer for a caller who interrupts before the first word of a slow model', () => {
+    const call = begun().caller('Hi.');
+    call.interrupted(call.last('generate').utteranceId, '');
+    expect(call.answer('We have Monday.').actions).toEqual([]);
+    expect(call.caller('And I want to book.').types).toEqual(['generate']);
+  });
+
+  it('asks a caller whose voice without words has cut off an answer', () => {
+    const call = begun().caller('Hi.');
+    const { requestId, utteranceId } = call.last('generate');
+    call.interrupted(utteranceId, '').caller('', 0);
+    expect(call.of('abandon')).toEqual([{ type: 'abandon', requestId }]);
+    expect(call.said).toEqual(['Sorry, could you say that again, please?']);
+  });
+
   it('fails a request whose speech ended without a word', () => {
     const call = begun().caller('Hi.');
     const { utteranceId } = call.last('generate');

@@ -24,10 +24,12 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   if (entry !== undefined && !entry.heard) entry.text = answer.text;
   if (entry !== undefined && answer.vendor !== undefined) entry.vendor = answer.vendor;
   const spoken = entry?.interrupted ? (entry.text ?? '') : answer.text;
+  // The caller interrupted before the first word: what they say is answered.
+  const isCut = entry?.interrupted === true && answer.text.trim() !== '';
   const calls = speaksOnly(request.purpose) ? [] : answer.toolCalls.slice(0, TOOL_CALLS_MAX);
   if (calls.length === 0) {
     limitVendorParts(state);
-    if (spoken.trim() === '') sayFallbackLine(step, request.purpose, 'empty');
+    if (spoken.trim() === '' && !isCut) sayFallbackLine(step, request.purpose, 'empty');
     return;
   }
   if (entry !== undefined) entry.toolCalls = calls.map((call) => ({ ...call }));
