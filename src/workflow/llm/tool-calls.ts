@@ -227,7 +227,10 @@ function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
     startClosing(step, 'user_qualified');
     return;
   }
-  // The transition line replaces what was said: the question before it would be lost.
-  const asked = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
+  // The transition line replaces what was said: the question before it would be lost. And the caller may have answered it
+  // while a tool ran.
+  const isOpen = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
+  const last = step.state.history.findLast(({ role }) => role !== 'assistant');
+  const asked = isOpen && last?.role !== 'user';
   if (!asked) generate(step, { purpose: 'reply', kind: 'reply' });
 }

@@ -95,6 +95,16 @@ describe('tools', () => {
     });
   });
 
+  it('beside an edge and a question: what the caller says meanwhile is answered in the new node', () => {
+    const asked = new ToolConversation().calls('What is your name?', ['save'], ['more']);
+    expect(asked.replies(200, 1).of('generate')).toEqual([]);
+    const talk = new ToolConversation().calls('What is your name?', ['save'], ['more']);
+    talk.caller('Ana').replies(200, 1);
+    expect(talk.node).toBe('more');
+    expect(talk.last('generate').messages.at(-1)).toEqual({ role: 'user', content: 'Ana' });
+    expect(talk.types.at(-1)).toBe('generate');
+  });
+
   it('are heard out: what the caller says meanwhile is answered with their result', () => {
     const talk = new ToolConversation().calls('', ['save']).caller('are you there');
     expect(talk.actions).toEqual([]);
