@@ -103,6 +103,8 @@ function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | 
   }
   const tool = offeredBy(step, call.name);
   if (tool === undefined) {
+    // Words that announce what the function would have done need the rest; a question waits for the caller.
+    if (!QUESTION.test(work.spoken)) work.isAnswered = true;
     return { status: 'error', error: `There is no function ${call.name} here.` };
   }
   try {

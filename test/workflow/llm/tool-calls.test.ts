@@ -105,6 +105,14 @@ describe('tools', () => {
     expect(talk.types.at(-1)).toBe('generate');
   });
 
+  it('that do not exist leave no announcement without its rest, and no question is asked twice', () => {
+    const announced = new ToolConversation().calls('Let me look that up.', ['look_up']);
+    expect(announced.of('generate')).toHaveLength(1);
+    expect(announced.results['c0']).toMatchObject({ status: 'error' });
+    const asked = new ToolConversation().calls('Which day suits you?', ['wait']);
+    expect(asked.of('generate')).toEqual([]);
+  });
+
   it('are heard out: what the caller says meanwhile is answered with their result', () => {
     const talk = new ToolConversation().calls('', ['save']).caller('are you there');
     expect(talk.actions).toEqual([]);
