@@ -26,7 +26,8 @@ import type { PlannedModels } from '../setup/call-services.ts';
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
 
-export interface TurnDeps extends PlannedModels {
+export interface TurnDeps {
+  models: PlannedModels;
   run: Run;
   engine: DialogueEngine;
   clock: Clock;
@@ -86,7 +87,7 @@ class Turn {
   readonly #cutShort = (): void => this.#fail(this.#signal.reason);
 
   constructor(deps: TurnDeps, state: DialogueState, settling: Settling, signal: AbortSignal) {
-    const { engine, run, toolRequests, clock, log } = deps;
+    const { engine, run, toolRequests, clock, log, models } = deps;
     this.#deps = deps;
     this.#settling = settling;
     this.#signal = signal;
@@ -95,13 +96,15 @@ class Turn {
     this.#record = new DialogueRecord((body) => {
       if (!this.#over) deps.note(body);
     }, place);
+    models.onPermanentFault = (fault) => this.#record.fault(fault, false);
+    models.onServiceChanged = (change) => this.#record.serviceChanged(change);
     this.#dialogue = new DialogueRunner({
       engine,
       state,
       medium: this.#medium(),
       record: this.#record,
       organizationId: run.organizationId,
-      llm: modelOfNode(deps, () => deps.nodes?.get(this.#record.place.nodeId ?? '') ?? deps),
+      llm: modelOfNode(models, () => models.nodes?.get(this.#record.place.nodeId ?? '') ?? models),
       toolRequests,
       clock,
       log,
