@@ -60,6 +60,8 @@ export interface UtteranceText {
   text(delta: string): void;
   /** The last word, if it is not complete, is dropped. More text may follow. */
   breakOff(): void;
+  /** From here on the caller cannot interrupt it. */
+  keep(): void;
   end(): void;
   cancel(): void;
 }

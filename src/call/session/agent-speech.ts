@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
+import type { UtteranceText } from '../../pipeline/call-audio-options.ts';
 import type { GenerateAction, SayAction } from '../dialogue/dialogue-runner.ts';
 import type { GenerationSink } from '../dialogue/generation.ts';
 import type { PreparedLines } from '../setup/prepared-lines.ts';
@@ -16,6 +17,8 @@ export class AgentSpeech {
   readonly #kept: (text: string) => Int16Array | undefined;
   readonly #onUnsaid: (utteranceId: number) => void;
   readonly #audio: () => CallAudio | undefined;
+  /** The last words of a model. */
+  #answer: UtteranceText | undefined;
 
   constructor(deps: {
     record: SessionEvents;
@@ -64,6 +67,11 @@ export class AgentSpeech {
     speech?.end();
   }
 
+  /** The model's words turn out to be the last ones of the call: the caller cannot interrupt them any more. */
+  keepAnswer(): void {
+    this.#answer?.keep();
+  }
+
   #interject({ utteranceId, kind, text }: SayAction): void {
     const audio = this.#audio();
     const samples = this.#lines.samples(text);
@@ -80,6 +88,7 @@ export class AgentSpeech {
     this.#record.utterance(utteranceId, kind);
     const speech = this.#audio()?.speak({ utteranceId, interruptible });
     if (speech === undefined) return undefined;
+    this.#answer = speech;
     return {
       text: (delta) => {
         this.#record.spoken(delta);

@@ -202,6 +202,7 @@ export class CallSession {
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
       onStepped: (state) => {
         this.#mute.follow(state);
+        if (state.phase === 'closing') speech.keepAnswer();
         this.#wait.note();
       },
       onBroken: (error) => this.#broken(error),

@@ -118,7 +118,7 @@ export class AgentVoice {
     for (const { synthesizer } of this.#speakers) synthesizer.pump();
   }
 
-  speak(id: number, interruptible: boolean): SynthesisText & { cancel(): void } {
+  speak(id: number, interruptible: boolean): SynthesisText & { keep(): void; cancel(): void } {
     const utterance = this.#queue(id, interruptible);
     const { synthesizer } = this.#speaker;
     const sink = synthesizer.open(utterance);
@@ -128,6 +128,9 @@ export class AgentVoice {
         this.#listener.onSettled();
       },
       breakOff: () => sink.breakOff(),
+      keep: () => {
+        utterance.interruptible = false;
+      },
       end: () => {
         sink.end();
         this.#listener.onSettled();

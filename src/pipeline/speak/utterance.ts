@@ -174,7 +174,8 @@ export class Segment {
 
 export class Utterance {
   readonly id: number;
-  readonly interruptible: boolean;
+  /** False for good once the call is about to end with it. */
+  interruptible: boolean;
   readonly segments: Segment[] = [];
   /** No more segments will come. */
   ended = false;

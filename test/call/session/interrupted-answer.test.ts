@@ -37,3 +37,15 @@ it('an answer that is interrupted before its first word is heard is answered for
   await harness.pass(6_000);
   expect(await said()).toEqual([GREETING, 'On Sundays at ten.']);
 });
+
+// The goodbye was cut, and the call ended within the caller's sentence.
+it('a goodbye in the answer that ends the call is heard to its end', async () => {
+  const goodbye = 'Goodbye, and thank you for your call. We are glad to be of help to you.';
+  const { harness, stream, run, said } = await answering([{ say: [goodbye], call: 'finish' }]);
+  await harness.says(stream, 'wait one more thing please', 1_400);
+  await harness.pass(3_000);
+  const done = await harness.ended(run);
+  expect(await said()).toEqual([GREETING, goodbye]);
+  expect(await harness.bodies(run, 'interruption')).toEqual([]);
+  expect(await harness.transcript(done)).toContain('user: wait one more thing please');
+});
