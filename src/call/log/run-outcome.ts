@@ -77,6 +77,7 @@ const SYSTEM_KEYS = new Set([
   'error',
   'triggered_by',
   'trigger_uuid',
+  'hang_up_requested_by',
 ]);
 
 function withoutSystemKeys(extracted: Record<string, unknown>): Record<string, unknown> {

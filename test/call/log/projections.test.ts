@@ -203,6 +203,7 @@ describe('the outcome', () => {
       'error',
       'triggered_by',
       'trigger_uuid',
+      'hang_up_requested_by',
     ];
     const values = Object.fromEntries(names.map((name) => [name, 'mine']));
     const { gatheredContext } = runOutcomeOf(
