@@ -292,6 +292,7 @@ export class CallSession {
     });
     this.#idle.reset();
     const begin = (initialContext: Record<string, unknown>) => {
+      if (this.#end !== undefined) return; // The caller has left while they were fetched.
       audio.ring(false);
       this.#dialogue.dispatch({ type: 'started', direction: plan.run.callType, initialContext });
       this.#wait.begin();

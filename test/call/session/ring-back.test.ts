@@ -116,6 +116,20 @@ describe('while variables are fetched', () => {
     expect(level(stream, 900)).toBe(-100);
   });
 
+  // The lines for waits and faults were rendered then, by a voice that was released, and paid.
+  it('a caller who leaves meanwhile needs no lines', async () => {
+    await prepare();
+    const answer = late();
+    const { stream, run } = await at.harness.inboundCall();
+    await at.harness.pass(1_000);
+    stream.hangUp();
+    await at.harness.ended(run);
+    answer();
+    await fetched();
+    await at.harness.pass(500);
+    expect(at.harness.tts.rendered).not.toContain('One moment, please.');
+  });
+
   it('the tone is nothing that the agent said', async () => {
     await prepare();
     const answer = late();
