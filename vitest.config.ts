@@ -1,6 +1,6 @@
-// How the tests run. Workers with one module graph for all of their files: loading the gateway anew for each of them
-// would cost a fifth of the time. Among them what waits for whole gateways that start and end, which leaves the
-// processors to others. Calls whose audio must be in time come last.
+// How the tests run. Two workers, each with one module graph for all of its files: loading the gateway anew for
+// each of them would cost a fifth of the time. What runs in real time comes last: first what waits for
+// gateways that start and end, then calls whose audio must be in time.
 
 import { defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
@@ -13,8 +13,10 @@ const measures = [
   'test/bench/**/*.test.ts',
   'test/runtime/process-load.test.ts',
   'test/e2e/load-wires.test.ts',
+  'test/e2e/two-calls.test.ts',
 ];
-/** Whole gateways without audio, a module graph for each file: they wait for minutes and take a third of a core. */
+/** Whole gateways without audio that the start of another one could make late. `campaign` waits for two minutes and takes a
+ *  third of a core: two others run beside it. */
 const waits = [
   'test/e2e/answer-kill.test.ts',
   'test/e2e/asterisk-tls.test.ts',
@@ -26,8 +28,6 @@ const waits = [
   'test/e2e/webhook-proof.test.ts',
 ];
 const calls = ['test/e2e/*.test.ts'];
-/** Of `unit` and `waits` together, on two processors: one waits most of the time. */
-const WORKERS = 3;
 
 export default defineConfig({
   test: {
@@ -47,7 +47,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...calls, ...measures, 'test/oracles/**'],
           isolate: false,
-          maxWorkers: WORKERS,
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
@@ -56,8 +56,8 @@ export default defineConfig({
         test: {
           name: 'waits',
           include: waits,
-          maxWorkers: WORKERS,
-          sequence: { groupOrder: 0 },
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -67,7 +67,7 @@ export default defineConfig({
           include: calls,
           exclude: [...waits, ...measures],
           maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -76,7 +76,7 @@ export default defineConfig({
           name: 'measures',
           include: measures,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

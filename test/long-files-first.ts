@@ -3,37 +3,35 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** From 20 s up, each list with about the longest first. In the first one those that compute take turns with those that wait
- *  for processes of their own, and whole gateways come when about the one before them ends. */
+/** From 20 s up, each list with about the longest first. In that of `unit` those that compute take turns with those that wait
+ *  for processes of their own. */
 export const LONG = [
-  // In the workers of `unit` and `waits`.
-  'e2e/equal-names',
+  // In the workers of `unit`.
   'speech/stt/pocketsphinx/bad-lines',
   'store/embedded/process-supervisor',
   'speech/stt/pocketsphinx/unexpected-speech',
   'store/open',
   'call/session/spoken-calls',
   'cluster/worker-supervisor',
-  'e2e/campaign',
+  'pipeline/turn/listeners',
   'campaign/dial-faults',
   'speech/stt/pocketsphinx/human-speech',
   'campaign/dispatcher',
   'telephony/parsers-fuzz',
   'telephony/provider-contract/provider-contract',
-  'pipeline/turn/hums',
-  'pipeline/turn/listeners',
   'runtime/native-fuzz',
   'speech/stt/pocketsphinx/confidence',
-  'speech/stt/pocketsphinx/digit-strings',
   'pipeline/recording-hour',
+  // In those of `waits`.
+  'e2e/equal-names',
+  'e2e/campaign',
   'e2e/answer-kill',
-  'e2e/process-split',
-  'e2e/stored-version',
+  'e2e/hostile-requests',
   'e2e/webhook-proof',
   'e2e/asterisk-tls',
-  'e2e/hostile-requests',
+  'e2e/process-split',
+  'e2e/stored-version',
   // In those of `calls`.
-  'e2e/two-calls',
   'e2e/workers',
   'e2e/call-lengths',
   'e2e/drain-grace',
