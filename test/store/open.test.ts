@@ -121,7 +121,7 @@ describe('the embedded store', () => {
       code: 'SECRET_KEY_MISSING',
     });
     await fourth.close();
-  }, 30_000);
+  }, 90_000); // It may be the first to make a database with the newest migrations.
 
   it('is shared with other processes of its gateway, which wait while it starts again', async () => {
     const first = await open(OLD_KEY);
