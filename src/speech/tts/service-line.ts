@@ -153,8 +153,10 @@ export class ServiceLine {
     this.#left.clear();
   }
 
-  /** Services before `entry` that would have spoken, had they not failed in other calls. */
+  /** Services before `entry` that would have spoken, had they not failed in other calls. A call that has spoken with `entry`
+   *  stays with it, whatever becomes of the others. */
   #noteResting(entry: TtsFallbackService): void {
+    if (this.#proven.has(entry)) return;
     const { services, onChanged } = this.#options;
     for (const each of services.slice(0, services.indexOf(entry))) {
       const { service: from, circuit } = each;

@@ -4,7 +4,8 @@
 import { SerialQueues } from '../../std/serial-queue.ts';
 import type { StoreContext, TransactionContext } from './store-context.ts';
 
-/** Changes of one organization: more than its requests that the API lets in at once (api/admission). */
+/** Changes of one organization that wait for its turn. The API admits at most 64 requests of an organization at a time
+ *  (api/admission/admission.ts), so that the gateway's own changes find room too. */
 const WAITING_MAX = 200;
 
 /** Of one process: changes of an organization wait for each other here, where they hold no connection. */

@@ -14,7 +14,8 @@ import type { SecretContext } from '../secrets/secret-box.ts';
 
 /** Opened configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
 const OPENED_MAX = 500;
-/** Of one organization: each is a request that may take seconds, and more than the API lets in at once (api/admission). */
+/** Changes of one organization's services that wait for the one before: each asks a service about its key, for up to 4 s.
+ *  The API admits at most 64 such requests of an organization at a time (api/admission/admission.ts). */
 const CHANGES_WAITING_MAX = 100;
 /** More than processes that change one organization's services at the same moment. */
 const CHANGE_TRIES_MAX = 10;

@@ -143,6 +143,17 @@ describe('the voices of a call', () => {
     expect(changes).toHaveLength(2);
   });
 
+  it('report nothing of a service that fails in other calls once another one has spoken', async () => {
+    const { clock, say, services, changes } = setUp({}, {});
+    services[0]?.circuit.failed(faultOf('auth'));
+    say(CLAUSE).stream.end();
+    await clock.advanceAsync(2_000);
+    services[0]?.circuit.failed(faultOf('overload'));
+    say(SENTENCE).stream.end();
+    await clock.advanceAsync(2_000);
+    expect(changes).toEqual([]);
+  });
+
   it('have the cushion of the one that speaks, and by requests only lines that may be kept', async () => {
     const { open, services } = setUp({}, {});
     const asked: string[] = [];
