@@ -13,7 +13,7 @@ import type { ServiceMeans } from './service/service-means.ts';
 
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 
-export interface OfCall {
+interface OfCall {
   /** Of the call. Default: the gateway's. */
   log?: Log;
   /** A permanent fault, once for each service. */

@@ -26,8 +26,7 @@ import type { PlannedModels } from '../setup/call-services.ts';
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
 
-export interface TurnDeps {
-  models: PlannedModels;
+export interface TurnDeps extends PlannedModels {
   run: Run;
   engine: DialogueEngine;
   clock: Clock;
@@ -87,7 +86,7 @@ class Turn {
   readonly #cutShort = (): void => this.#fail(this.#signal.reason);
 
   constructor(deps: TurnDeps, state: DialogueState, settling: Settling, signal: AbortSignal) {
-    const { engine, run, toolRequests, clock, log, models } = deps;
+    const { engine, run, toolRequests, clock, log } = deps;
     this.#deps = deps;
     this.#settling = settling;
     this.#signal = signal;
@@ -96,15 +95,13 @@ class Turn {
     this.#record = new DialogueRecord((body) => {
       if (!this.#over) deps.note(body);
     }, place);
-    models.onPermanentFault = (fault) => this.#record.fault(fault, false);
-    models.onServiceChanged = (change) => this.#record.serviceChanged(change);
     this.#dialogue = new DialogueRunner({
       engine,
       state,
       medium: this.#medium(),
       record: this.#record,
       organizationId: run.organizationId,
-      llm: modelOfNode(models, () => models.nodes?.get(this.#record.place.nodeId ?? '') ?? models),
+      llm: modelOfNode(deps, () => deps.nodes?.get(this.#record.place.nodeId ?? '') ?? deps),
       toolRequests,
       clock,
       log,

@@ -188,7 +188,7 @@ class LeasedWork {
       this.#runLog.append(body, mediaMs());
     };
     const log = this.#deps.log.child({ runId: run.id });
-    return { models, run, engine, clock, log, toolRequests: http, note, mediaMs };
+    return { ...models, run, engine, clock, log, toolRequests: http, note, mediaMs };
   }
 
   #failureOf(error: unknown): GatewayError {

@@ -4,7 +4,7 @@
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
-import type { PlannedSpeech, SpeechPlan } from '../../speech/speech-plan.ts';
+import type { PlannedSpeech } from '../../speech/speech-plan.ts';
 
 /** Whose services they are: an organization's, unless the agent's version or a node of it names its own. */
 export interface SpeechOwner {
@@ -22,9 +22,6 @@ export interface PlannedModels {
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
   nodes?: ReadonlyMap<string, { llm: LanguageModel | undefined }>;
-  /** As those of a call's plan: the conversation sets them, and writes what they get into its log. */
-  onPermanentFault?: SpeechPlan['onPermanentFault'];
-  onServiceChanged?: SpeechPlan['onServiceChanged'];
 }
 
 /** Never rejects: what cannot be used is replaced by the gateway's own. */

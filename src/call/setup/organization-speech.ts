@@ -14,7 +14,7 @@ import {
   sectionsOf,
   settingsIn,
 } from '../../model/speech-services/speech-settings.ts';
-import type { LanguageModels, OfCall } from '../../speech/language-models.ts';
+import type { LanguageModels } from '../../speech/language-models.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import { SettingLists } from '../../speech/setting-lists.ts';
 import type { PlannedSpeech } from '../../speech/speech-plan.ts';
@@ -39,8 +39,6 @@ interface SettingsDeps {
   log: Log;
 }
 
-type ModelReports = Pick<OfCall, 'onPermanentFault' | 'onChanged'>;
-
 const GATEWAY_SETTINGS: SpeechSettings = { stt: [], tts: [], llm: [] };
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
@@ -59,30 +57,19 @@ export class OrganizationModels implements LanguageModelSource {
 
   async modelsOf(owner: SpeechOwner): Promise<PlannedModels> {
     const { first, nodes } = await settingsOf(this.#deps, owner);
-    const planned: PlannedModels = { llm: undefined };
-    const reports: ModelReports = {
-      onPermanentFault: (fault) => planned.onPermanentFault?.(fault),
-      onChanged: (change) => planned.onServiceChanged?.(change),
-    };
-    const llm = this.#model(first.llm, owner, reports);
-    planned.llm = llm;
-    if (llm === undefined || nodes.size === 0) return planned;
+    const llm = this.#model(first.llm, owner);
+    if (llm === undefined || nodes.size === 0) return { llm };
     const lists = new SettingLists<LlmSettings>();
     lists.add(first.llm);
     const numbers = [...nodes].map(([id, node]) => [id, lists.add(node.llm)] as const);
-    const all = lists.all.map((list, nth) => (nth === 0 ? llm : this.#model(list, owner, reports)));
-    planned.nodes = new Map(numbers.map(([id, nth]) => [id, { llm: all[nth] ?? llm }]));
-    return planned;
+    const all = lists.all.map((list, nth) => (nth === 0 ? llm : this.#model(list, owner)));
+    return { llm, nodes: new Map(numbers.map(([id, nth]) => [id, { llm: all[nth] ?? llm }])) };
   }
 
-  #model(
-    settings: readonly LlmSettings[],
-    owner: SpeechOwner,
-    reports: ModelReports = {},
-  ): LanguageModel | undefined {
+  #model(settings: readonly LlmSettings[], owner: SpeechOwner): LanguageModel | undefined {
     const { models, log } = this.#deps;
     try {
-      return models.of(settings, { ...reports, log: logOf(log, owner) });
+      return models.of(settings, { log: logOf(log, owner) });
     } catch (error) {
       log.warn({ err: error, organizationId: owner.organizationId }, 'language model not usable');
       return models.of([]);

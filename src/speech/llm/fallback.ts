@@ -7,7 +7,7 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
-import { changeWhileOpen, type ServiceChange, serviceChange } from '../service/service-change.ts';
+import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { historyCharacters, shortenedHistory } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
@@ -27,7 +27,7 @@ export interface FallbackOptions {
   /** A permanent fault, or a prompt that is too long without any history, once for each service: the owner of the call
    *  must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another model is asked because of a fault that may pass, in this call or in others before it. */
+  /** Another model is asked because of a fault that may pass. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
@@ -46,8 +46,6 @@ export class FallbackModel implements LanguageModel {
   /** Those that failed in this call. */
   readonly #failed = new Set<LlmFallbackService>();
   readonly #reported = new Set<LlmFallbackService>();
-  /** Whose circuit was open when the call wanted to ask. */
-  readonly #resting = new Set<LlmFallbackService>();
   /** The model that failed last, until another one is asked. */
   #left: { model: LanguageModel; error: GatewayError } | undefined;
   /** Characters of history that a model is asked with, after it has refused more in this call. */
@@ -175,27 +173,12 @@ export class FallbackModel implements LanguageModel {
     }
   }
 
-  #noteChange(service: LlmFallbackService): void {
-    this.#noteResting(service);
-    const { model: to } = service;
+  #noteChange({ model: to }: LlmFallbackService): void {
     const left = this.#left;
     this.#left = undefined;
     if (left === undefined) return;
     const change = serviceChange('llm', left.error, { from: left.model, to });
     if (change !== undefined) this.#options.onChanged?.(change);
-  }
-
-  /** Models before `service` that would have been asked, had they not failed in other calls. */
-  #noteResting(service: LlmFallbackService): void {
-    const { services, onChanged } = this.#options;
-    for (const each of services.slice(0, services.indexOf(service))) {
-      if (this.#resting.has(each) || this.#failed.has(each)) continue;
-      const { model: from, circuit } = each;
-      const change = changeWhileOpen('llm', { from, to: service.model, circuit });
-      if (change === undefined) continue;
-      this.#resting.add(each);
-      onChanged?.(change);
-    }
   }
 
   #fail(service: LlmFallbackService, error: GatewayError): void {

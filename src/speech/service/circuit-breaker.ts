@@ -41,7 +41,6 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
-  #lastFault: FaultKind | undefined;
   readonly #account: CircuitBreaker | undefined;
   /** Since when a call of these settings is the account's probe. */
   #accountProbeSince: number | undefined;
@@ -66,11 +65,6 @@ export class CircuitBreaker {
   /** Why the service refuses every call, until it works again: its owner must change a key, an account or a setting. */
   get permanentFault(): ServiceFault | undefined {
     return this.#permanentFault ?? this.#account?.permanentFault;
-  }
-
-  /** The last fault of a service that rests. */
-  get restsAfter(): FaultKind | undefined {
-    return this.#ownState === 'closed' ? this.#account?.restsAfter : this.#lastFault;
   }
 
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
@@ -116,7 +110,6 @@ export class CircuitBreaker {
       return;
     }
     this.#leaveAccountProbe();
-    this.#lastFault = fault.kind;
     const now = this.#clock.monotonicMs();
     if (fault.isPermanent) {
       this.#permanentFault = fault;

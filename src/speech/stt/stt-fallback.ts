@@ -4,7 +4,7 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { changeWhileOpen, type ServiceChange } from '../service/service-change.ts';
+import type { ServiceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
@@ -21,7 +21,7 @@ export interface SttFallbackOptions {
   /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
    *  something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another recogniser has the call because of a fault that may pass, from its begin where that was in calls before. */
+  /** Another recogniser has the call because of a fault that may pass. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
@@ -49,7 +49,6 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       const { used, first, passed } = beginningOf(own, services);
       for (const fault of limitFaultsOf(passed)) options.onPermanentFault?.(fault);
       const entry = used[first];
-      for (const change of changesFrom(passed, entry)) options.onChanged?.(change);
       if (entry === undefined) return refused(own[0]?.service.name ?? '', clock, listener);
       if (used !== own) {
         const fault = unusable(own, entry);
@@ -83,18 +82,6 @@ function limitFaultsOf(passed: readonly SttFallbackService[]): ServiceFault[] {
   return [...new Set(passed)].flatMap(({ service, sessions }) =>
     sessions?.isFull === true ? [limitFault('stt', service.name, sessions)] : [],
   );
-}
-
-/** Services that rest after faults in other calls, or are tried by one. */
-function changesFrom(
-  passed: readonly SttFallbackService[],
-  entry: SttFallbackService | undefined,
-): ServiceChange[] {
-  if (entry === undefined) return [];
-  const resting = [...new Set(passed)].filter((each) => each !== entry && !isFull(each));
-  return resting.flatMap(({ service: from, circuit }) => {
-    return changeWhileOpen('stt', { from, to: entry.service, circuit }) ?? [];
-  });
 }
 
 /** -1: each circuit is open, or the key at its limit. */

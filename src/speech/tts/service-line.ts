@@ -6,7 +6,7 @@ import { serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
-import { changeWhileOpen, type ServiceChange, serviceChange } from '../service/service-change.ts';
+import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
@@ -30,7 +30,7 @@ export interface TtsFallbackOptions {
   log: Log;
   /** A permanent fault, or the limit of a key, once for each service: the owner of the call must change something. */
   onPermanentFault?: (fault: ServiceFault) => void;
-  /** Another voice speaks because of a fault that may pass, in this call or in others before it. */
+  /** Another voice speaks because of a fault that may pass. */
   onChanged?: (change: ServiceChange) => void;
 }
 
@@ -43,8 +43,6 @@ export class ServiceLine {
   readonly #full = new Set<TtsFallbackService>();
   /** From which the call has had audio. */
   readonly #proven = new Set<TtsFallbackService>();
-  /** Whose circuit was open then. */
-  readonly #resting = new Set<TtsFallbackService>();
   readonly #held: CallSessions;
   /** Voices that the call has left, until another one speaks. */
   readonly #left = new Map<TtsFallbackService, ServiceFault>();
@@ -114,7 +112,6 @@ export class ServiceLine {
   ): SpeechStream {
     const { service, voice, sessions } = entry;
     this.#noteFull(entry);
-    this.#noteResting(entry);
     this.#noteLeft(entry);
     this.#prepared = undefined;
     this.#held.hold(sessions);
@@ -151,21 +148,6 @@ export class ServiceLine {
       if (change !== undefined) this.#options.onChanged?.(change);
     }
     this.#left.clear();
-  }
-
-  /** Services before `entry` that would have spoken, had they not failed in other calls. A call that has spoken with `entry`
-   *  stays with it, whatever becomes of the others. */
-  #noteResting(entry: TtsFallbackService): void {
-    if (this.#proven.has(entry)) return;
-    const { services, onChanged } = this.#options;
-    for (const each of services.slice(0, services.indexOf(entry))) {
-      const { service: from, circuit } = each;
-      if (this.#resting.has(each) || this.#failed.has(each) || !this.#hasRoom(each)) continue;
-      const change = changeWhileOpen('tts', { from, to: entry.service, circuit });
-      if (change === undefined) continue;
-      this.#resting.add(each);
-      onChanged?.(change);
-    }
   }
 
   /** Services before `entry` that would have spoken, had their keys a session left. */

@@ -5,13 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { textChatsOf } from '../../../src/app/call-parts.ts';
 import { TURN_MS_MAX } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
-import { OrganizationModels } from '../../../src/call/setup/organization-speech.ts';
-import { LanguageModels } from '../../../src/speech/language-models.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { systemClock } from '../../../src/std/clock.ts';
-import { systemRandom } from '../../../src/std/random.ts';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import {
   calls,
@@ -20,14 +16,12 @@ import {
   says,
   startOpenAiServer,
 } from '../../fakes/services/openai-server.ts';
-import { serviceMeans } from '../../fakes/services/service-means.ts';
 import { withStore } from '../../store/engines.ts';
 import { drinks, chat as talk } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { atThisMoment, ChatHarness, until, wordsOf } from './text-chat-harness.ts';
 
 const at = withStore();
-const KEY = 'key-0123456789';
 
 async function withModel(llm: LanguageModel): Promise<ChatHarness> {
   return new ChatHarness(at, llm).prepare(talk);
@@ -106,65 +100,6 @@ describe('a chat that a model leads', () => {
     expect(failed.turns.at(-1)?.events.map(({ type }) => type)).toContain('rtf-pipeline-error');
     const over = await harness.say(failed, 'hello again');
     expect(over.run).toMatchObject({ state: 'completed', disposition: 'pipeline_error' });
-  });
-});
-
-describe('a chat whose model has fallbacks', () => {
-  const started: { close(): Promise<void> }[] = [];
-  afterEach(async () => {
-    for (const each of started.splice(0).reverse()) await each.close();
-  });
-
-  /** Two models of the organization, in order of preference, each at a server of its own. */
-  async function withFallback() {
-    const servers = [await startOpenAiServer(), await startOpenAiServer()] as const;
-    const [first, second] = servers.map(({ baseUrl }, nth) => {
-      return { provider: 'openai', api_key: KEY, model: `model-${nth}`, base_url: baseUrl };
-    });
-    const organization = {
-      ...{ version: 2, mode: 'byok' },
-      byok: { mode: 'pipeline', pipeline: { llm: { ...first, fallbacks: [second] } } },
-    };
-    const models = new LanguageModels(undefined, serviceMeans(systemClock));
-    started.push(...servers, models);
-    const harness = new ChatHarness(at);
-    harness.deps.models = new OrganizationModels({
-      store: { modelConfigurations: { forCalls: async () => ({ organization }) } },
-      random: systemRandom,
-      log: at.log,
-      models,
-    } as never);
-    harness.restart();
-    return { harness: await harness.prepare(talk), servers };
-  }
-
-  const errorsOf = ({ turns }: TextChat) =>
-    turns
-      .at(-1)
-      ?.events.filter(({ type }) => type === 'rtf-pipeline-error')
-      .map(({ payload }) => payload);
-
-  it('says in its run that another one answers, also where that is so from the begin of a turn', async () => {
-    const { harness, servers } = await withFallback();
-    servers[0].otherwise(() => failure(503, { message: 'busy' }));
-    servers[1].script(...['One.', 'Two.', 'Three.', 'Four.'].map(says));
-    const change = { kind: 'llm', from_model: 'model-0', to_model: 'model-1' };
-    let chat = await harness.create();
-    for (const said of ['One.', 'Two.', 'Three.', 'Four.']) {
-      chat = await harness.say(chat, 'hello');
-      expect(chat.turns.at(-1)?.assistantText).toBe(said);
-      expect(errorsOf(chat)).toMatchObject([{ fatal: false, service_change: change }]);
-    }
-    // Three turns have tried it, each twice; then it rests.
-    expect(servers[0].requests).toHaveLength(6);
-  });
-
-  it('says in its run that a key is refused', async () => {
-    const { harness, servers } = await withFallback();
-    servers[0].otherwise(() => failure(401, { message: 'no such key' }));
-    servers[1].script(says('One.'));
-    const chat = await harness.say(await harness.create(), 'hello');
-    expect(errorsOf(chat)).toMatchObject([{ fatal: false, processor: 'LLM_AUTH' }]);
   });
 });
 

@@ -232,17 +232,6 @@ describe('recognisers with a fallback', () => {
     expect(at.rig.text).toBe('w1 w2');
   });
 
-  it('report that the call begins on another one, with the kind of fault of the calls before', () => {
-    const at = call({}, {}, {});
-    for (const each of [at.a, at.b]) {
-      for (let i = 0; i < 3; i++) each.circuit.failed(failed('overload'));
-    }
-    const before = at.changes.length;
-    const later = at.again();
-    later.turn('w1');
-    expect(at.changes.slice(before)).toEqual(['a to c, overload', 'b to c, overload']);
-  });
-
   it('end with the fault when nothing is left, and at once when no circuit admits the call', () => {
     const at = call({ faults: () => ({ failAtMs: 100, kind: 'auth' }) });
     at.turn('w1');

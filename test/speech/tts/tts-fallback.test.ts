@@ -129,31 +129,6 @@ describe('the voices of a call', () => {
     expect(heard.words.at(-1)?.endMs).toBe((CLAUSE.length + SENTENCE.length) * MS_PER_CHARACTER);
   });
 
-  it('report once a call that another one speaks from the begin, whose circuits are closed', async () => {
-    const { clock, say, open, services, changes, faults } = setUp({}, {}, {});
-    for (let i = 0; i < 3; i++) services[0]?.circuit.failed(faultOf('overload'));
-    services[1]?.circuit.failed(faultOf('auth'));
-    for (const text of [CLAUSE, SENTENCE]) {
-      say(text).stream.end();
-      await clock.advanceAsync(2_000);
-    }
-    // What lasts is reported at the begin of each call by itself.
-    expect([changes, faults]).toEqual([['voice-0 to voice-2, overload'], []]);
-    open().stream?.(undefined, new Parts()).push(CLAUSE);
-    expect(changes).toHaveLength(2);
-  });
-
-  it('report nothing of a service that fails in other calls once another one has spoken', async () => {
-    const { clock, say, services, changes } = setUp({}, {});
-    services[0]?.circuit.failed(faultOf('auth'));
-    say(CLAUSE).stream.end();
-    await clock.advanceAsync(2_000);
-    services[0]?.circuit.failed(faultOf('overload'));
-    say(SENTENCE).stream.end();
-    await clock.advanceAsync(2_000);
-    expect(changes).toEqual([]);
-  });
-
   it('have the cushion of the one that speaks, and by requests only lines that may be kept', async () => {
     const { open, services } = setUp({}, {});
     const asked: string[] = [];
