@@ -208,7 +208,7 @@ const body = z.discriminatedUnion('type', [
         detail: z.string(),
       })
       .optional(),
-    /** The call went on with another speech service; the fault may pass. */
+    /** The call went on with another speech service, or passed one by that failed in other calls; the fault may pass. */
     change: z
       .object({
         job: z.enum(['llm', 'tts', 'stt']),

@@ -7,18 +7,17 @@ import { FallbackModel } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { openModel } from './llm/registry.ts';
 import { ServiceCache } from './service/service-cache.ts';
-import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
+import type { ServiceReports } from './service/service-reports.ts';
 
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 
 interface OfCall {
   /** Of the call. Default: the gateway's. */
   log?: Log;
-  /** A permanent fault, once for each service. */
-  onPermanentFault?: (fault: ServiceFault) => void;
-  onChanged?: (change: ServiceChange) => void;
+  /** Of all services of the call. */
+  reports?: ServiceReports;
   /** The faults of earlier calls that last. */
   onKnownFault?: (fault: ServiceFault) => void;
 }
@@ -39,7 +38,7 @@ export class LanguageModels {
   /** The models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
   of(
     settings: readonly LlmSettings[],
-    { onPermanentFault, onChanged, onKnownFault, log = this.#means.log }: OfCall = {},
+    { reports, onKnownFault, log = this.#means.log }: OfCall = {},
   ): LanguageModel | undefined {
     const [first] = settings;
     if (first === undefined) return this.#gateway?.ofCall?.() ?? this.#gateway;
@@ -57,7 +56,7 @@ export class LanguageModels {
       return { model, circuit };
     });
     const { clock } = this.#means;
-    return new FallbackModel({ services, clock, log, onPermanentFault, onChanged });
+    return new FallbackModel({ services, clock, log, reports });
   }
 
   async close(): Promise<void> {

@@ -32,7 +32,8 @@ export interface SpeechPlan extends NodeSpeech {
   /** Faults that a fallback hid from the caller, and that go on until somebody changes a key, an account or a setting.
    *  The session sets it, and writes them into the call's log; setting it reports those that came before at once. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** The call goes on with another service because of a fault that may pass, as `onPermanentFault`. At most
+  /** The call goes on with another service because of a fault that may pass, its own or that of other calls, as
+   *  `onPermanentFault`. At most
    *  `CHANGES_MAX` of a call. */
   onServiceChanged?: ((change: ServiceChange) => void) | undefined;
   /** The call is over: what it holds of its keys is free for others. */

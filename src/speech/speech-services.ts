@@ -20,6 +20,7 @@ import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
+import { ServiceReports } from './service/service-reports.ts';
 import { SessionLimits } from './service/session-limit.ts';
 import { SettingLists } from './setting-lists.ts';
 import type { NodeSpeech, PlannedSpeech, SpeechPlan } from './speech-plan.ts';
@@ -58,8 +59,7 @@ const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 interface Planning {
   faults: GatewayError[];
   held: CallSessions;
-  onPermanentFault: (fault: ServiceFault) => void;
-  onChanged: (change: ServiceChange) => void;
+  reports: ServiceReports;
   log: Log;
 }
 
@@ -103,8 +103,10 @@ export class SpeechServices {
     const permanent = new CallReports<ServiceFault>();
     const changes = new CallReports<ServiceChange>(CHANGES_MAX);
     const held = new CallSessions(this.#means.clock);
-    const reports = { onPermanentFault: permanent.report, onChanged: changes.report };
-    const planning = { faults, held, ...reports, log };
+    const reports = new ServiceReports({
+      ...{ onPermanentFault: permanent.report, onChanged: changes.report },
+    });
+    const planning = { faults, held, reports, log };
     const lists = {
       stt: new SettingLists<SttSettings>(),
       tts: new SettingLists<TtsSettings>(),
@@ -164,7 +166,7 @@ export class SpeechServices {
 
   #recognizer(
     lists: readonly (readonly SttSettings[])[],
-    { faults, onPermanentFault, onChanged, log }: Planning,
+    { faults, reports, log }: Planning,
   ): { stt: SpeechToText | undefined; unusable: ReadonlySet<number> } {
     const { clock } = this.#means;
     const embedded = this.#embeddedStt;
@@ -182,7 +184,7 @@ export class SpeechServices {
     const stt = createSttFallback({
       services: services.length === 0 ? some : services,
       others: filled,
-      ...{ clock, log, onPermanentFault, onChanged },
+      ...{ clock, log, reports },
     });
     const empty = [...usableLists.keys()].filter((nth) => usableLists[nth]?.length === 0);
     return { stt, unusable: new Set(empty) };
@@ -217,7 +219,7 @@ export class SpeechServices {
 
   #synthesizer(
     settings: readonly TtsSettings[],
-    { faults, held, onPermanentFault, onChanged, log }: Planning,
+    { faults, held, reports, log }: Planning,
   ): Pick<SpeechPlan, 'tts' | 'voice'> {
     const { clock } = this.#means;
     const services = settings.flatMap((each): TtsFallbackService[] => {
@@ -235,17 +237,17 @@ export class SpeechServices {
     if (first !== undefined && services.every(isEmbedded)) {
       return { tts: first.service, voice: first.voice };
     }
-    const tts = createTtsFallback({ services, held, clock, log, onPermanentFault, onChanged });
+    const tts = createTtsFallback({ services, held, clock, log, reports });
     return { tts, voice: undefined };
   }
 
   #languageModel(
     settings: readonly LlmSettings[],
-    { faults, onPermanentFault, onChanged, log }: Planning,
+    { faults, reports, log }: Planning,
   ): LanguageModel | undefined {
     const onKnownFault = (fault: ServiceFault): void => void faults.push(fault);
     const [found = { model: this.models.of([]) }] = usable(faults, () => ({
-      model: this.models.of(settings, { onPermanentFault, onChanged, onKnownFault, log }),
+      model: this.models.of(settings, { reports, onKnownFault, log }),
     }));
     return found.model;
   }

@@ -6,6 +6,7 @@ import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
 import type { SttSettings, TtsSettings } from '../../src/model/speech-services/speech-settings.ts';
 import type { ServiceChange } from '../../src/speech/service/service-change.ts';
 import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
+import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
 import type { SpeechServices } from '../../src/speech/speech-services.ts';
 import type { RecognizerListener } from '../../src/speech/stt/stt.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -232,6 +233,47 @@ describe('the speech plan of a call', () => {
     expect(reported).toMatchObject([{ job: 'llm', from: { model: 'one' }, to: { model: 'two' } }]);
     for (let turn = 0; turn < 15; turn++) await asks();
     expect(reported).toHaveLength(20);
+  });
+
+  it('names a voice that rests once, whichever node passes it by, and no fault that its plan has', async () => {
+    const { services, clock } = open();
+    const key = 'key-0123456789';
+    const voice = (apiKey: string, name: string) =>
+      ttsServices.elevenlabs.parse({
+        ...{ provider: 'elevenlabs', api_key: apiKey, voice: name, base_url: 'http://127.0.0.1:9' },
+      });
+    const settings = (apiKey: string) => ({ ...none, tts: [voice(apiKey, 'one')] });
+    const nodes = new Map([['b', { ...none, tts: [voice(key, 'two')] }]]);
+    const speaks = ({ tts }: Pick<SpeechPlan, 'tts'>) => {
+      const nothing = () => undefined;
+      const listener = { onAudio: nothing, onWords: nothing, onDone: nothing, onError: nothing };
+      const stream = tts.stream?.(undefined, listener);
+      stream?.push('Hello there.');
+      return stream;
+    };
+    for (let nth = 0; nth < 3; nth++) {
+      const { plan } = services.plan(settings(key));
+      const left: ServiceChange[] = [];
+      plan.onServiceChanged = (change) => left.push(change);
+      const stream = speaks(plan);
+      await vi.waitFor(async () => {
+        await clock.advanceAsync(50);
+        expect(left).toHaveLength(1);
+      });
+      stream?.cancel();
+      plan.release?.();
+    }
+    const { plan, faults } = services.plan(settings(key), nodes);
+    const reported: ServiceChange[] = [];
+    plan.onServiceChanged = (change) => reported.push(change);
+    plan.onPermanentFault = (fault) => void expect(fault).toBeUndefined();
+    for (const each of [plan, ...(plan.nodes?.values() ?? [])]) speaks(each)?.cancel();
+    expect(plan.nodes?.size).toBe(1);
+    expect(faults).toEqual([]);
+    expect(reported).toMatchObject([
+      { job: 'tts', from: { name: 'elevenlabs' }, to: { name: 'fake' }, fault: { retry: true } },
+    ]);
+    plan.release?.();
   });
 
   it('keeps what another call met of the settings alone, and shares its clients with it', async () => {

@@ -9,6 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceReports } from '../service/service-reports.ts';
 import { historyCharacters, shortenedHistory } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 
@@ -24,10 +25,12 @@ export interface FallbackOptions {
   ownsModels?: boolean | undefined;
   clock: Clock;
   log: Log;
+  /** Of all services of the call. Default: its own, with the two listeners below. */
+  reports?: ServiceReports | undefined;
   /** A permanent fault, or a prompt that is too long without any history, once for each service: the owner of the call
    *  must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another model is asked because of a fault that may pass. */
+  /** Another model is asked because of a fault that may pass, of this call or of others. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
@@ -46,6 +49,7 @@ export class FallbackModel implements LanguageModel {
   /** Those that failed in this call. */
   readonly #failed = new Set<LlmFallbackService>();
   readonly #reported = new Set<LlmFallbackService>();
+  readonly #reports: ServiceReports;
   /** The model that failed last, until another one is asked. */
   #left: { model: LanguageModel; error: GatewayError } | undefined;
   /** Characters of history that a model is asked with, after it has refused more in this call. */
@@ -57,6 +61,8 @@ export class FallbackModel implements LanguageModel {
     this.name = first.name;
     this.model = first.model;
     this.#options = options;
+    this.#reports = options.reports ?? new ServiceReports(options);
+    this.#reports.planned(options.services);
   }
 
   async respond(
@@ -100,12 +106,23 @@ export class FallbackModel implements LanguageModel {
   *#line(): Generator<LlmFallbackService> {
     const { services } = this.#options;
     const tried = new Set<LlmFallbackService>();
+    const passed: LlmFallbackService[] = [];
     for (const service of services) {
-      if (this.#failed.has(service) || !service.circuit.admit()) continue;
+      if (this.#failed.has(service)) continue;
+      if (!service.circuit.admit()) {
+        passed.push(service);
+        continue;
+      }
       tried.add(service);
+      this.#notePassed(passed, service);
       yield service;
     }
-    for (const service of services) if (!tried.has(service)) yield service;
+    for (const service of services) {
+      if (tried.has(service)) continue;
+      // It comes after all that have not failed in this call.
+      if (this.#failed.has(service)) this.#notePassed(passed, service);
+      yield service;
+    }
   }
 
   /** A model that refuses the history as too long is asked again at once without its oldest turns, or the middle of long results. */
@@ -173,16 +190,23 @@ export class FallbackModel implements LanguageModel {
     }
   }
 
+  /** Models whose circuit is open. The run has the reason already where one has failed just now. */
+  #notePassed(services: readonly LlmFallbackService[], { model: to }: LlmFallbackService): void {
+    const passed = services.map(({ circuit, model: service }) => ({ circuit, service }));
+    if (this.#left === undefined) this.#reports.passedBy('llm', passed, to);
+    else this.#reports.known('llm', passed);
+  }
+
   #noteChange({ model: to }: LlmFallbackService): void {
     const left = this.#left;
     this.#left = undefined;
     if (left === undefined) return;
     const change = serviceChange('llm', left.error, { from: left.model, to });
-    if (change !== undefined) this.#options.onChanged?.(change);
+    if (change !== undefined) this.#reports.changed(change);
   }
 
   #fail(service: LlmFallbackService, error: GatewayError): void {
-    const { log, onPermanentFault } = this.#options;
+    const { log } = this.#options;
     const { model, circuit } = service;
     this.#failed.add(service);
     const facts = { service: model.name, model: model.model, code: error.code };
@@ -194,7 +218,7 @@ export class FallbackModel implements LanguageModel {
     circuit.failed(fault);
     if (!isOfOwner || this.#reported.has(service)) return;
     this.#reported.add(service);
-    onPermanentFault?.(fault);
+    this.#reports.permanent(fault);
   }
 }
 

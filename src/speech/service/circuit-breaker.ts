@@ -41,6 +41,7 @@ export class CircuitBreaker {
   #pauseMs = OPEN_MS;
   #probeSince: number | undefined;
   #permanentFault: ServiceFault | undefined;
+  #lastFault: ServiceFault | undefined;
   readonly #account: CircuitBreaker | undefined;
   /** Since when a call of these settings is the account's probe. */
   #accountProbeSince: number | undefined;
@@ -65,6 +66,13 @@ export class CircuitBreaker {
   /** Why the service refuses every call, until it works again: its owner must change a key, an account or a setting. */
   get permanentFault(): ServiceFault | undefined {
     return this.#permanentFault ?? this.#account?.permanentFault;
+  }
+
+  /** Of the service, or of its account, since it worked last. Undefined: none. */
+  get lastFault(): ServiceFault | undefined {
+    return this.#ownState === 'closed' && this.#account !== undefined
+      ? this.#account.lastFault
+      : this.#lastFault;
   }
 
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
@@ -92,6 +100,7 @@ export class CircuitBreaker {
     this.#note(false);
     this.#faults = [];
     this.#permanentFault = undefined;
+    this.#lastFault = undefined;
     this.#opensUntil = undefined;
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
@@ -110,6 +119,7 @@ export class CircuitBreaker {
       return;
     }
     this.#leaveAccountProbe();
+    this.#lastFault = fault;
     const now = this.#clock.monotonicMs();
     if (fault.isPermanent) {
       this.#permanentFault = fault;

@@ -1,10 +1,10 @@
-// A call goes on with another service because of a fault that may pass: the caller notices a pause at most, and the owner of
+// A call goes on, or begins, with another service because of a fault that may pass: the caller notices a pause at most, and the owner of
 // the call must be able to see it. Faults that last are reported by themselves.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
-interface Named {
+export interface Named {
   name: string;
   model: string;
 }

@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceReports } from '../service/service-reports.ts';
 import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
 import { type SttFallbackService, unusable } from './fallback/recognizer-line.ts';
@@ -18,10 +19,12 @@ export interface SttFallbackOptions {
   others?: readonly (readonly SttFallbackService[])[] | undefined;
   clock: Clock;
   log: Log;
+  /** Of all services of the call. Default: its own, with the two listeners below. */
+  reports?: ServiceReports | undefined;
   /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
    *  something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another recogniser has the call because of a fault that may pass. */
+  /** Another recogniser has the call because of a fault that may pass, of this call or of others. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
@@ -31,6 +34,8 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   const lists = [services, ...others];
   const [primary] = services;
   if (primary === undefined) throw new Error('a fallback needs a recogniser');
+  const reports = options.reports ?? new ServiceReports(options);
+  reports.planned(lists.flat());
   const likely = () =>
     services.find((each) => each.circuit.state !== 'open' && !isFull(each)) ?? primary;
   return {
@@ -47,18 +52,21 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       const { capabilities } = likely().service;
       const own = lists[list] ?? services;
       const { used, first, passed } = beginningOf(own, services);
-      for (const fault of limitFaultsOf(passed)) options.onPermanentFault?.(fault);
+      for (const fault of limitFaultsOf(passed)) reports.permanent(fault);
       const entry = used[first];
       if (entry === undefined) return refused(own[0]?.service.name ?? '', clock, listener);
       if (used !== own) {
         const fault = unusable(own, entry);
         options.log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
-        options.onPermanentFault?.(fault);
+        reports.permanent(fault);
+        reports.known('stt', passed);
       }
+      const resting = passed.filter((each) => !isFull(each));
+      reports.passedBy('stt', resting, entry.service);
       const actual = entry.service.capabilities;
       if (actual !== capabilities) clock.after(0, () => listener.onReplaced?.(actual));
       const from = { lists, list: used === own ? list : 0, first };
-      return new FallbackRecognizer({ ...options, ...from, expectation, listener });
+      return new FallbackRecognizer({ ...options, ...from, reports, expectation, listener });
     },
     prepare() {
       const { service, sessions } = likely();

@@ -8,6 +8,7 @@ import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceReports } from '../service/service-reports.ts';
 import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
@@ -26,11 +27,13 @@ export interface TtsFallbackOptions {
   services: readonly TtsFallbackService[];
   /** Of all voices of the call. Default: its own. */
   held?: CallSessions;
+  /** Of all services of the call. Default: its own, with the two listeners below. */
+  reports?: ServiceReports;
   clock: Clock;
   log: Log;
   /** A permanent fault, or the limit of a key, once for each service: the owner of the call must change something. */
   onPermanentFault?: (fault: ServiceFault) => void;
-  /** Another voice speaks because of a fault that may pass. */
+  /** Another voice speaks because of a fault that may pass, of this call or of others. */
   onChanged?: (change: ServiceChange) => void;
 }
 
@@ -44,6 +47,7 @@ export class ServiceLine {
   /** From which the call has had audio. */
   readonly #proven = new Set<TtsFallbackService>();
   readonly #held: CallSessions;
+  readonly #reports: ServiceReports;
   /** Voices that the call has left, until another one speaks. */
   readonly #left = new Map<TtsFallbackService, ServiceFault>();
   #current: TtsFallbackService | undefined;
@@ -53,6 +57,8 @@ export class ServiceLine {
   constructor(options: TtsFallbackOptions) {
     this.#options = options;
     this.#held = options.held ?? new CallSessions(options.clock);
+    this.#reports = options.reports ?? new ServiceReports(options);
+    this.#reports.planned(options.services);
   }
 
   /** An open circuit, and a key without a session for this call, are passed by, unless nothing else is left. The call
@@ -62,8 +68,10 @@ export class ServiceLine {
     if (chosen !== undefined && (this.#proven.has(chosen) || this.#hasRoom(chosen))) return chosen;
     const left = this.#options.services.filter((each) => !this.#failed.has(each));
     const found = left.find((each) => this.#hasRoom(each) && each.circuit.admit());
-    this.#current = found ?? left.at(-1);
-    return this.#current;
+    const current = found ?? left.at(-1);
+    this.#current = current;
+    if (current !== undefined) this.#notePassed(left.slice(0, left.indexOf(current)), current);
+    return current;
   }
 
   /** Asks no circuit: the try of a service that has rested is for a call that speaks. */
@@ -122,43 +130,51 @@ export class ServiceLine {
 
   /** `isLeft`: the call does not use it any more. */
   failed(entry: TtsFallbackService, error: Error, isLeft: boolean): void {
-    const { log, onPermanentFault } = this.#options;
+    const { log } = this.#options;
     const { service } = entry;
     const fault = serviceFaultOf(service, error);
     entry.circuit.failed(fault);
     if (fault.kind === 'rate' && !this.#proven.has(entry)) entry.sessions?.refused();
     if (fault.isPermanent && !this.#reported.has(entry)) {
       this.#reported.add(entry);
-      onPermanentFault?.(fault);
+      this.#reports.permanent(fault);
     }
     const facts = { service: service.name, model: service.model, kind: fault.kind };
     log.warn({ ...facts, isLeft }, 'voice failed');
     // The last one may not be able to say this text, and can say the next.
     const others = this.#options.services.filter((each) => each !== entry);
     if (!isLeft || others.every((each) => this.#failed.has(each))) return;
+    // Also an utterance that another one has overtaken fails.
+    if (!this.#failed.has(entry)) this.#left.set(entry, fault);
     this.#failed.add(entry);
-    this.#left.set(entry, fault);
     this.#held.leave(entry.sessions);
     if (this.#current === entry) this.#current = undefined;
+  }
+
+  /** The run has the reason already where one has failed just now; that of a full key is noted with the first text. */
+  #notePassed(before: readonly TtsFallbackService[], { service: to }: TtsFallbackService): void {
+    const passed = before.filter((each) => this.#hasRoom(each));
+    if (this.#left.size === 0) this.#reports.passedBy('tts', passed, to);
+    else this.#reports.known('tts', passed);
   }
 
   #noteLeft({ service: to }: TtsFallbackService): void {
     for (const [{ service: from }, fault] of this.#left) {
       const change = serviceChange('tts', fault, { from, to });
-      if (change !== undefined) this.#options.onChanged?.(change);
+      if (change !== undefined) this.#reports.changed(change);
     }
     this.#left.clear();
   }
 
   /** Services before `entry` that would have spoken, had their keys a session left. */
   #noteFull(entry: TtsFallbackService): void {
-    const { services, onPermanentFault } = this.#options;
+    const { services } = this.#options;
     for (const each of services.slice(0, services.indexOf(entry))) {
       const { service, sessions } = each;
       if (sessions === undefined || this.#hasRoom(each)) continue;
       if (this.#full.has(each) || this.#failed.has(each)) continue;
       this.#full.add(each);
-      onPermanentFault?.(limitFault('tts', service.name, sessions));
+      this.#reports.permanent(limitFault('tts', service.name, sessions));
     }
   }
 }

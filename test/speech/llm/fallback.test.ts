@@ -6,7 +6,7 @@ import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/spe
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
-import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
@@ -112,6 +112,8 @@ function run(...scripts: string[][]) {
   };
 }
 
+const faultOf = (kind: FaultKind) => new ServiceFault('llm', 'm0', kind, { detail: 'busy' });
+
 describe('fallback', () => {
   it('repeats once what may pass, on the same model', async () => {
     const { respond, models } = run(['!LLM_FAILED', 'Hi.'], ['Other.']);
@@ -141,6 +143,55 @@ describe('fallback', () => {
     const lasting = run(['auth'], ['Other.']);
     expect(await lasting.respond()).toBe('Other.');
     expect([lasting.changes, lasting.permanent]).toEqual([[], ['m0 auth']]);
+  });
+
+  // A call that began while its model rested had the next one from its first word on, and its run gave no reason.
+  it('names the model that it passes by because it failed in other calls, once', async () => {
+    const { newCall, respond, changes, circuits, clock } = run([], [], []);
+    for (let nth = 0; nth < 3; nth++) circuits[0]?.failed(faultOf('overload'));
+    await respond();
+    await respond();
+    expect(changes).toEqual(['m0 to m1, overload']);
+    // Other calls meet the next one's fault meanwhile.
+    circuits[1]?.failed(faultOf('rate'));
+    await respond();
+    expect(changes.splice(0)).toEqual(['m0 to m1, overload', 'm1 to m2, rate']);
+    clock.advance(300_000);
+    newCall();
+    await respond();
+    expect(changes).toEqual([]);
+  });
+
+  it('names each change once where the model after the one that it passes by fails too', async () => {
+    const { respond, changes, circuits } = run([], ['!LLM_TIMEOUT'], []);
+    for (let nth = 0; nth < 3; nth++) circuits[0]?.failed(faultOf('network'));
+    await respond();
+    await respond();
+    expect(changes).toEqual(['m0 to m1, network', 'm1 to m2, LLM_TIMEOUT']);
+    const between = run(['!LLM_TIMEOUT'], [], []);
+    for (let nth = 0; nth < 3; nth++) between.circuits[1]?.failed(faultOf('network'));
+    await between.respond();
+    await between.respond();
+    expect(between.changes).toEqual(['m0 to m2, LLM_TIMEOUT']);
+  });
+
+  it('reports a fault that lasts and that another call meets meanwhile, and not what its plan has', async () => {
+    const { newCall, respond, changes, permanent, circuits } = run([], []);
+    await respond();
+    circuits[0]?.failed(faultOf('quota'));
+    await respond();
+    await respond();
+    expect([changes, permanent]).toEqual([[], ['m0 quota']]);
+    newCall();
+    await respond();
+    expect([changes, permanent]).toEqual([[], ['m0 quota']]);
+  });
+
+  it('names no model where the circuits of all are open: the first one is asked', async () => {
+    const { respond, models, changes, circuits } = run([], []);
+    for (const circuit of circuits) circuit.failed(faultOf('rate'));
+    await respond();
+    expect([models[0]?.asked, changes]).toEqual([1, []]);
   });
 
   it('waits for a limit that passes within a second, and for no longer one', async () => {

@@ -26,6 +26,19 @@ describe('a circuit breaker', () => {
     expect(circuit.state).toBe('open');
   });
 
+  it('has the last fault while calls pass it by, that of its account included', () => {
+    const { circuit, fail, clock } = breaker();
+    expect(circuit.lastFault).toBeUndefined();
+    for (const kind of ['network', 'timeout', 'overload'] as const) fail(kind);
+    expect(circuit.lastFault?.kind).toBe('overload');
+    const own = new CircuitBreaker({ clock, service: 'acme', account: circuit });
+    expect(own.lastFault?.kind).toBe('overload');
+    clock.advance(15_000);
+    circuit.admit();
+    circuit.succeeded();
+    expect([circuit.lastFault, own.lastFault]).toEqual([undefined, undefined]);
+  });
+
   it('opens when more than three in ten of the last twenty results are faults', () => {
     const { circuit, fail } = breaker();
     const stateAfter = (results: string) => {

@@ -1,6 +1,7 @@
 // A call on services `a`, `b`, ... that fall back to each other, with a rig that needs no network.
 
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
@@ -23,10 +24,15 @@ export function call(...given: Given[]) {
   });
   const permanent: string[] = [];
   const changes: string[] = [];
+  /** What the changes say of the faults. */
+  const details: string[] = [];
   const stt = createSttFallback({
     ...{ services, clock, log: quietLog().log },
     onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
-    onChanged: (change) => changes.push(changeInWords(change)),
+    onChanged: (change) => {
+      changes.push(changeInWords(change));
+      details.push(change.fault instanceof ServiceFault ? change.fault.detail : '');
+    },
   });
   /** A call on the same services. */
   const again = () => {
@@ -36,7 +42,7 @@ export function call(...given: Given[]) {
   };
   return {
     ...again(),
-    ...{ clock, stt, permanent, changes, again },
+    ...{ clock, stt, permanent, changes, details, again },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     c: services[2] as (typeof services)[0],

@@ -142,6 +142,37 @@ describe('recognisers with a fallback', () => {
     expect(at.changes).toEqual(['a to b, timeout']);
   });
 
+  // A call that began while its recogniser rested had another one, and its run gave no reason.
+  it('name the one that is passed by because it failed in other calls, once', () => {
+    const at = call({}, { faults: () => ({ failAtMs: 900, kind: 'rate' }) }, {});
+    const fault = new ServiceFault('stt', 'a', 'overload', { detail: 'what another caller said' });
+    at.changes.length = 0;
+    for (let nth = 0; nth < 3; nth++) at.a.circuit.failed(fault);
+    for (let session = 0; session < 2; session++) {
+      const each = at.again();
+      each.turn(many(6));
+      each.silence(3_000);
+      each.rig.recognizer.close();
+    }
+    expect(at.changes).toEqual(['a to b, overload', 'b to c, rate']);
+    expect(at.details.join()).not.toContain('another caller');
+  });
+
+  it('report a fault that lasts and that another call met since the plan, once', () => {
+    const at = call({}, {});
+    at.a.circuit.failed(new ServiceFault('stt', 'a', 'quota', { detail: 'used up' }));
+    for (const each of [at.again(), at.again()]) each.rig.recognizer.close();
+    expect([at.changes, at.permanent]).toEqual([[], ['a quota']]);
+  });
+
+  it('report a fault that lasts once where the call opens another session', () => {
+    const at = call({ faults: () => ({ failAtMs: 900, kind: 'auth' }) }, {});
+    at.turn(many(6));
+    at.silence(3_000);
+    at.again().rig.recognizer.close();
+    expect([at.changes, at.permanent]).toEqual([[], ['a auth']]);
+  });
+
   it('replace a session that sends nothing for 2.5 s within speech', () => {
     const at = call({ faults: (nth) => (nth === 0 ? { silentAtMs: 1_000 } : {}) }, {});
     at.rig.recognizer.speechStarted();

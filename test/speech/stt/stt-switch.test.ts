@@ -14,6 +14,7 @@ import {
   type RecognizingOptions,
   RecognizingService,
 } from '../../fakes/services/recognizing-service.ts';
+import { changeInWords } from '../change-in-words.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 import { many, SpeakingCaller } from './speaking-caller.ts';
 
@@ -32,11 +33,15 @@ function call(...given: Given[]) {
   const faults: ServiceFault[] = [];
   const { log, lines } = quietLog();
   const onPermanentFault = (fault: ServiceFault) => void faults.push(fault);
-  const stt = createSttFallback({ services: first, others, clock, log, onPermanentFault });
+  const changes: string[] = [];
+  const stt = createSttFallback({
+    ...{ services: first, others, clock, log, onPermanentFault },
+    onChanged: (change) => changes.push(changeInWords(change)),
+  });
   const rig = new RecognizerRig(clock, stt);
   const { hear, silence, says, turn } = new SpeakingCaller(rig);
   return {
-    ...{ rig, hear, silence, says, turn, faults, lines },
+    ...{ rig, hear, silence, says, turn, faults, changes, lines },
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     last,
@@ -207,6 +212,15 @@ describe('a recogniser with several lists', () => {
     failing.silence(3_000);
     expect(failing.rig.text).toBe(many(6));
     expect(failing.last.service.sessions).toHaveLength(1);
+  });
+
+  it('names the service of the next list that it passes by after faults in other calls, once', () => {
+    const at = call({}, {}, {});
+    const fault = new ServiceFault('stt', 'b', 'overload', { detail: 'busy' });
+    for (let nth = 0; nth < 3; nth++) at.b.circuit.failed(fault);
+    for (const list of [1, 0, 1]) at.switchTo(list);
+    expect(at.last.service.sessions).toHaveLength(2);
+    expect(at.changes).toEqual(['b to c, overload']);
   });
 
   it('says that the key of the first service of the next list is at its limit, and uses the second', () => {

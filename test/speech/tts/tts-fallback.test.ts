@@ -188,6 +188,43 @@ describe('the voices of a call', () => {
     ]);
   });
 
+  // A call that began while its voice rested had another one from the first word on, and its run gave no reason.
+  it('name the one that is passed by because it failed in other calls, once', async () => {
+    const { clock, say, services, changes, open } = setUp(
+      {},
+      { failure: failing(0, faultOf('rate')) },
+      {},
+    );
+    for (let nth = 0; nth < 3; nth++) services[0]?.circuit.failed(faultOf('overload'));
+    for (const text of ['One.', 'Two.']) {
+      say(text).stream.end();
+      await clock.advanceAsync(200);
+    }
+    expect(changes.splice(0)).toEqual(['voice-0 to voice-1, overload', 'voice-1 to voice-2, rate']);
+    open().kept?.('Hello.', undefined);
+    expect(changes).toEqual(['voice-0 to voice-2, overload']);
+  });
+
+  it('name what the call has left alone, where the next one rests after faults in other calls', async () => {
+    const { clock, say, services, changes } = setUp(
+      { failure: failing(0, faultOf('rate')) },
+      {},
+      {},
+    );
+    for (let nth = 0; nth < 3; nth++) services[1]?.circuit.failed(faultOf('overload'));
+    for (const text of ['One.', 'Two.']) say(text).stream.end();
+    await clock.advanceAsync(200);
+    expect(changes).toEqual(['voice-0 to voice-2, rate']);
+  });
+
+  it('report a fault that lasts and that another call met since the plan', () => {
+    const { say, services, changes, faults, open } = setUp({}, {});
+    services[0]?.circuit.failed(faultOf('quota'));
+    for (const text of ['One.', 'Two.']) say(text).stream.end();
+    open().stream?.(undefined, new Parts()).push('Hello.');
+    expect([changes, faults.map(({ kind }) => kind)]).toEqual([[], ['quota']]);
+  });
+
   it('report a permanent fault to the owner once', async () => {
     const { clock, say, faults } = setUp({ failure: failing(0, faultOf('auth', 'voice-0')) }, {});
     for (const text of ['One.', 'Two.', 'Three.']) say(text).stream.end();

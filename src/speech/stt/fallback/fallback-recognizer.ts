@@ -7,8 +7,8 @@ import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
-import type { ServiceChange } from '../../service/service-change.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceReports } from '../../service/service-reports.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession } from './fallback-session.ts';
@@ -33,9 +33,7 @@ export interface FallbackRecognizerOptions {
   first: number;
   clock: Clock;
   log: Log;
-  /** A fault that the caller does not notice, and that lasts until the owner of the call changes a key or a setting. */
-  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  onChanged?: ((change: ServiceChange) => void) | undefined;
+  reports: ServiceReports;
   expectation: ExpectedInput;
   listener: RecognizerListener;
 }
@@ -60,12 +58,12 @@ export class FallbackRecognizer implements Recognizer {
 
   constructor(options: FallbackRecognizerOptions) {
     this.#options = options;
-    const { lists, list, first, log, onPermanentFault, onChanged } = options;
+    const { lists, list, first, log, reports } = options;
     const onPassed = (fault: ServiceFault): void => {
       log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
-      onPermanentFault?.(fault);
+      reports.permanent(fault);
     };
-    this.#line = new RecognizerLine(lists, { list, service: first }, { onPassed, onChanged });
+    this.#line = new RecognizerLine(lists, { list, service: first }, { onPassed, reports });
     this.#expectation = options.expectation;
     this.#watchdog = new SpeechWatchdog(options.clock, (detail) => this.#silent(detail));
     this.#rotation = new SessionRotation(options.clock, {
@@ -359,7 +357,7 @@ export class FallbackRecognizer implements Recognizer {
   /** Nothing takes its place. What else a session has that was asked for its last words still counts. */
   #failedAtEnd(fault: ServiceFault): void {
     this.#line.current?.circuit.failed(fault);
-    if (fault.isPermanent) this.#options.onPermanentFault?.(fault);
+    if (fault.isPermanent) this.#options.reports.permanent(fault);
     if (this.#session?.isEnding === false) this.#endSession();
   }
 
@@ -373,7 +371,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   #use(index: number | undefined, fault: GatewayError, isLent = false): void {
-    const { listener, log, onPermanentFault } = this.#options;
+    const { listener, log, reports } = this.#options;
     const { service, kind } = fault.facts;
     const entry = this.#line.at(index);
     if (index === undefined || entry === undefined) {
@@ -382,7 +380,7 @@ export class FallbackRecognizer implements Recognizer {
       return;
     }
     log.info({ service, kind, next: entry.service.name }, 'recogniser replaced');
-    if (fault instanceof ServiceFault && fault.isPermanent) onPermanentFault?.(fault);
+    if (fault instanceof ServiceFault && fault.isPermanent) reports.permanent(fault);
     const isOther = index !== this.#line.index;
     if (isOther) this.#retry.reset();
     this.#line.use(index, fault, isLent);

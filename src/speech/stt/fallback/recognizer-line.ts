@@ -5,6 +5,7 @@ import type { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import { type ServiceChange, serviceChange } from '../../service/service-change.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
+import type { ServiceReports } from '../../service/service-reports.ts';
 import { limitFault, type SessionLimit } from '../../service/session-limit.ts';
 import type { SpeechToText } from '../stt.ts';
 
@@ -30,7 +31,7 @@ interface LineListener {
   /** A list begins behind a service whose key is at its limit, or none of its services can be used. */
   onPassed: (fault: ServiceFault) => void;
   /** Another service has the call because of a fault that may pass. */
-  onChanged?: ((change: ServiceChange) => void) | undefined;
+  reports: ServiceReports;
 }
 
 export class RecognizerLine {
@@ -77,7 +78,7 @@ export class RecognizerLine {
     if (isReturn) this.#returnTo = undefined;
     this.#index = index;
     this.#changeOfTurn = isLent ? (change ?? this.#changeOfTurn) : undefined;
-    if (!isLent && !isReturn && change !== undefined) this.#listener.onChanged?.(change);
+    if (!isLent && !isReturn && change !== undefined) this.#listener.reports.changed(change);
   }
 
   /** The service in use has had words: it stays. */
@@ -85,7 +86,7 @@ export class RecognizerLine {
     const change = this.#changeOfTurn;
     this.#changeOfTurn = undefined;
     this.#returnTo = undefined;
-    if (change !== undefined) this.#listener.onChanged?.(change);
+    if (change !== undefined) this.#listener.reports.changed(change);
   }
 
   /** The service in use is the last one: nothing changes any more. */
@@ -135,13 +136,16 @@ export class RecognizerLine {
     const before = this.current;
     const index = wanted.findIndex((each) => this.#hasRoom(each) && each.circuit.admit());
     const after = wanted[index];
-    for (const each of wanted.slice(0, index === -1 ? wanted.length : index)) {
+    const passed = wanted.slice(0, index === -1 ? wanted.length : index);
+    for (const each of passed) {
       const { service, sessions } = each;
       if (sessions === undefined || this.#hasRoom(each)) continue;
       this.#listener.onPassed(limitFault('stt', service.name, sessions));
     }
     if (after === undefined) this.#listener.onPassed(unusable(wanted, before));
     if (after === undefined) return undefined;
+    const resting = passed.filter((each) => this.#hasRoom(each));
+    this.#listener.reports.passedBy('stt', resting, after.service);
     this.#services = wanted;
     this.#index = index;
     return { before, after, isReturn: false };
@@ -156,7 +160,7 @@ export class RecognizerLine {
     this.#changeOfTurn = undefined;
     if (index === undefined || after === undefined) return undefined;
     if (!isClosed(after) || !this.#hasRoom(after)) {
-      if (change !== undefined) this.#listener.onChanged?.(change);
+      if (change !== undefined) this.#listener.reports.changed(change);
       return undefined;
     }
     this.#index = index;

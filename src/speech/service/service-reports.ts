@@ -1,0 +1,75 @@
+// What the services of one call report to its owner: faults that last, changes because of faults that pass, and services that
+// the call passes by because their circuit is open, as they failed in other calls. Each service is passed by once.
+
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import { type Named, type ServiceChange, serviceChange } from './service-change.ts';
+import { ServiceFault, type ServiceJob } from './service-fault.ts';
+
+interface ServiceReportsListener {
+  onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
+  onChanged?: ((change: ServiceChange) => void) | undefined;
+}
+
+/** A service whose circuit is open. */
+interface Passed {
+  circuit: CircuitBreaker;
+  service: Named;
+}
+
+const DETAIL = 'not asked: it failed in other calls a short time ago, and its circuit is open';
+
+export class ServiceReports {
+  readonly #listener: ServiceReportsListener;
+  /** Faults that last, and that the run has. */
+  readonly #faults = new Set<ServiceFault>();
+  /** Services that the run names as left or passed by. */
+  readonly #left = new Set<string>();
+
+  constructor(listener: ServiceReportsListener) {
+    this.#listener = listener;
+  }
+
+  /** The call's plan has the faults of earlier calls that last. */
+  planned(services: readonly { circuit: CircuitBreaker }[]): void {
+    for (const { circuit } of services) {
+      if (circuit.permanentFault !== undefined) this.#faults.add(circuit.permanentFault);
+    }
+  }
+
+  readonly permanent = (fault: ServiceFault): void => {
+    this.#faults.add(fault);
+    this.#listener.onPermanentFault?.(fault);
+  };
+
+  readonly changed = (change: ServiceChange): void => {
+    this.#left.add(keyOf(change.job, change.from));
+    this.#listener.onChanged?.(change);
+  };
+
+  /** The call uses `to`. `passed`: in order of preference; of those with a fault that passes, the first one is reported. */
+  passedBy(job: ServiceJob, passed: readonly Passed[], to: Named): void {
+    const isNew = passed.filter(({ service }) => !this.#left.has(keyOf(job, service)));
+    this.known(job, isNew);
+    for (const { circuit } of isNew) {
+      const fault = circuit.permanentFault;
+      if (fault !== undefined && !this.#faults.has(fault)) this.permanent(fault);
+    }
+    const first = isNew.find(({ circuit }) => circuit.permanentFault === undefined);
+    if (first === undefined) return;
+    const { circuit, service: from } = first;
+    const kind = circuit.lastFault?.kind ?? 'overload';
+    // The words of the other call's fault may quote that call.
+    const fault = new ServiceFault(job, from.name, kind, { detail: DETAIL });
+    const change = serviceChange(job, fault, { from, to });
+    if (change !== undefined) this.changed(change);
+  }
+
+  /** Another report says why the call uses none of these. */
+  known(job: ServiceJob, passed: readonly Passed[]): void {
+    for (const { service } of passed) this.#left.add(keyOf(job, service));
+  }
+}
+
+function keyOf(job: ServiceJob, { name, model }: Named): string {
+  return JSON.stringify([job, name, model]);
+}
