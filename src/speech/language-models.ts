@@ -17,9 +17,9 @@ interface OfCall {
   /** Of the call. Default: the gateway's. */
   log?: Log;
   /** Of all services of the call. */
-  reports?: ServiceReports;
+  reports?: ServiceReports | undefined;
   /** The faults of earlier calls that last. */
-  onKnownFault?: (fault: ServiceFault) => void;
+  onKnownFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
 export class LanguageModels {

@@ -4,13 +4,13 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
-import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
+import type { CallEvent, CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { DialogueEvent } from '../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
-import { DialogueRecord, type NodePlace } from '../dialogue/dialogue-record.ts';
+import { DialogueRecord, faultBody, type NodePlace } from '../dialogue/dialogue-record.ts';
 import {
   type DialogueInput,
   type DialogueMedium,
@@ -25,17 +25,27 @@ import type { PlannedModels } from '../setup/call-services.ts';
 
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
+/** Changes of service that a chat's run has, as a call's: models that fail in turn would fill its log. */
+const CHANGES_MAX = 20;
 
-export interface TurnDeps extends PlannedModels {
+/** The run's log. */
+interface TurnLog {
+  /** Writes a fact. */
+  note: (body: CallEventBody) => void;
+  /** What it has so far, without what was taken back. */
+  noted: () => readonly CallEvent[];
+  /** Milliseconds since the start of the conversation. */
+  mediaMs: () => number;
+}
+
+export interface TurnDeps {
+  models: PlannedModels;
   run: Run;
   engine: DialogueEngine;
   clock: Clock;
   log: Log;
   toolRequests: Omit<ToolRequestDeps, 'clock'>;
-  /** Writes a fact into the run's log. */
-  note: (body: CallEventBody) => void;
-  /** Milliseconds since the start of the conversation. */
-  mediaMs: () => number;
+  runLog: TurnLog;
 }
 
 export interface TurnResult {
@@ -86,14 +96,14 @@ class Turn {
   readonly #cutShort = (): void => this.#fail(this.#signal.reason);
 
   constructor(deps: TurnDeps, state: DialogueState, settling: Settling, signal: AbortSignal) {
-    const { engine, run, toolRequests, clock, log } = deps;
+    const { engine, run, models, toolRequests, clock, log } = deps;
     this.#deps = deps;
     this.#settling = settling;
     this.#signal = signal;
     const node = engine.summarize(state).lastNode;
     const place = { nodeId: node?.id ?? null, nodeName: node?.name ?? null };
     this.#record = new DialogueRecord((body) => {
-      if (!this.#over) deps.note(body);
+      if (!this.#over) deps.runLog.note(body);
     }, place);
     this.#dialogue = new DialogueRunner({
       engine,
@@ -101,7 +111,7 @@ class Turn {
       medium: this.#medium(),
       record: this.#record,
       organizationId: run.organizationId,
-      llm: modelOfNode(deps, () => deps.nodes?.get(this.#record.place.nodeId ?? '') ?? deps),
+      llm: modelOfNode(models, () => models.nodes?.get(this.#record.place.nodeId ?? '') ?? models),
       toolRequests,
       clock,
       log,
@@ -111,7 +121,29 @@ class Turn {
   begin(events: readonly DialogueInput[]): void {
     this.#signal.addEventListener('abort', this.#cutShort, { once: true });
     if (this.#signal.aborted) this.#cutShort();
+    this.#listenToModels();
     this.#dialogue.dispatch(...events);
+  }
+
+  /** Each turn plans its models anew: what the run has of them is not noted again. */
+  #listenToModels(): void {
+    const { models, runLog } = this.#deps;
+    const faults = () =>
+      runLog.noted().flatMap(({ body }) => (body.type === 'fault' ? [body] : []));
+    const note = (fault: GatewayError): void => {
+      const { code, message } = faultBody(fault, false);
+      const isNoted = faults().some((each) => each.code === code && each.message === message);
+      if (!isNoted) this.#record.fault(fault, false);
+    };
+    for (const fault of models.faults ?? []) note(fault);
+    models.onPermanentFault = note;
+    models.onServiceChanged = (change) => {
+      const changes = faults().flatMap((each) => each.change ?? []);
+      const { name, model } = change.from;
+      const isNoted = changes.some(({ from, fromModel }) => from === name && fromModel === model);
+      if (changes.length >= CHANGES_MAX || (change.isPassed === true && isNoted)) return;
+      this.#record.serviceChanged(change);
+    };
   }
 
   /** The engine's actions, for a text chat. */
@@ -163,7 +195,7 @@ class Turn {
 
   #heardCaller(text: string): void {
     turns.inc({ source: 'chat' });
-    const ms = this.#deps.mediaMs();
+    const ms = this.#deps.runLog.mediaMs();
     this.#record.note({
       type: 'user.turn',
       text,
@@ -179,7 +211,7 @@ class Turn {
     if (text === '') return;
     turns.inc({ source: 'agent' });
     this.#said.push(text);
-    const ms = this.#deps.mediaMs();
+    const ms = this.#deps.runLog.mediaMs();
     this.#record.note({
       type: 'agent.said',
       utteranceId,

@@ -16,7 +16,7 @@ import type { DialogueState } from '../../workflow/engine.ts';
 import type { EndedBy, RunClosing } from '../closing/run-closing.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
 import type { OrganizationHttp } from '../http/tool-request.ts';
-import type { EventLog, RunLog } from '../log/event-log.ts';
+import { type EventLog, effectiveEvents, type RunLog } from '../log/event-log.ts';
 import { feedbackItems } from '../log/realtime-feedback.ts';
 import { runOutcomeOf } from '../log/run-outcome.ts';
 import { withRunIds } from '../setup/call-context.ts';
@@ -188,7 +188,9 @@ class LeasedWork {
       this.#runLog.append(body, mediaMs());
     };
     const log = this.#deps.log.child({ runId: run.id });
-    return { ...models, run, engine, clock, log, toolRequests: http, note, mediaMs };
+    const noted = () => effectiveEvents(this.#runLog.events);
+    const runLog = { note, noted, mediaMs };
+    return { models, run, engine, clock, log, toolRequests: http, runLog };
   }
 
   #failureOf(error: unknown): GatewayError {

@@ -37,8 +37,7 @@ export class DialogueRecord {
 
   /** `fatal`: the conversation cannot go on. */
   fault(error: unknown, fatal: boolean): void {
-    const code = codeOf(error) ?? 'UNEXPECTED';
-    this.note({ type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) });
+    this.note(faultBody(error, fatal));
   }
 
   /** The owner of the call reads in the run why a caller heard a pause, and another voice after it. */
@@ -50,6 +49,12 @@ export class DialogueRecord {
     const more = { fatal: false, change: { ...change, ...models } };
     this.note({ type: 'fault', code: fault.code, message, ...more });
   }
+}
+
+/** The run's entry. */
+export function faultBody(error: unknown, fatal: boolean): CallEventBody & { type: 'fault' } {
+  const code = codeOf(error) ?? 'UNEXPECTED';
+  return { type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) };
 }
 
 /** The owner of the call reads it, who must know what the service says. */

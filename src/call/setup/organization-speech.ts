@@ -16,6 +16,7 @@ import {
 } from '../../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from '../../speech/language-models.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
+import { ServiceReports } from '../../speech/service/service-reports.ts';
 import { SettingLists } from '../../speech/setting-lists.ts';
 import type { PlannedSpeech } from '../../speech/speech-plan.ts';
 import {
@@ -42,6 +43,13 @@ interface SettingsDeps {
 const GATEWAY_SETTINGS: SpeechSettings = { stt: [], tts: [], llm: [] };
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
+/** For the run of a conversation. */
+interface ModelReports {
+  reports?: ServiceReports;
+  /** A model that cannot be used, or a fault of earlier conversations that lasts. */
+  onFault?: (fault: GatewayError) => void;
+}
+
 /** For a process without calls. */
 export class OrganizationModels implements LanguageModelSource {
   readonly #deps: SettingsDeps & { models: LanguageModels };
@@ -57,21 +65,38 @@ export class OrganizationModels implements LanguageModelSource {
 
   async modelsOf(owner: SpeechOwner): Promise<PlannedModels> {
     const { first, nodes } = await settingsOf(this.#deps, owner);
-    const llm = this.#model(first.llm, owner);
-    if (llm === undefined || nodes.size === 0) return { llm };
-    const lists = new SettingLists<LlmSettings>();
-    lists.add(first.llm);
-    const numbers = [...nodes].map(([id, node]) => [id, lists.add(node.llm)] as const);
-    const all = lists.all.map((list, nth) => (nth === 0 ? llm : this.#model(list, owner)));
-    return { llm, nodes: new Map(numbers.map(([id, nth]) => [id, { llm: all[nth] ?? llm }])) };
+    const faults = new Set<GatewayError>();
+    const reports = new ServiceReports({
+      onPermanentFault: (fault) => planned.onPermanentFault?.(fault),
+      onChanged: (change) => planned.onServiceChanged?.(change),
+    });
+    const onFault = (fault: GatewayError): void => void faults.add(fault);
+    const modelOf = (settings: readonly LlmSettings[]) =>
+      this.#model(settings, owner, { reports, onFault });
+    const llm = modelOf(first.llm);
+    const planned: PlannedModels = { llm };
+    if (llm !== undefined && nodes.size > 0) {
+      const lists = new SettingLists<LlmSettings>();
+      lists.add(first.llm);
+      const numbers = [...nodes].map(([id, node]) => [id, lists.add(node.llm)] as const);
+      const all = lists.all.map((list, nth) => (nth === 0 ? llm : modelOf(list)));
+      planned.nodes = new Map(numbers.map(([id, nth]) => [id, { llm: all[nth] ?? llm }]));
+    }
+    if (faults.size > 0) planned.faults = [...faults];
+    return planned;
   }
 
-  #model(settings: readonly LlmSettings[], owner: SpeechOwner): LanguageModel | undefined {
+  #model(
+    settings: readonly LlmSettings[],
+    owner: SpeechOwner,
+    { reports, onFault }: ModelReports = {},
+  ): LanguageModel | undefined {
     const { models, log } = this.#deps;
     try {
-      return models.of(settings, { log: logOf(log, owner) });
+      return models.of(settings, { log: logOf(log, owner), reports, onKnownFault: onFault });
     } catch (error) {
       log.warn({ err: error, organizationId: owner.organizationId }, 'language model not usable');
+      onFault?.(settingsFaultOf(error));
       return models.of([]);
     }
   }

@@ -14,6 +14,8 @@ export interface ServiceChange {
   fault: GatewayError;
   from: Named;
   to: Named;
+  /** The fault is that of other calls: this one has not asked `from`, whose circuit is open. */
+  isPassed?: true;
 }
 
 /** Undefined where the fault lasts, or the service is the same. */

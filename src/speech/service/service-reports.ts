@@ -61,7 +61,7 @@ export class ServiceReports {
     // The words of the other call's fault may quote that call.
     const fault = new ServiceFault(job, from.name, kind, { detail: DETAIL });
     const change = serviceChange(job, fault, { from, to });
-    if (change !== undefined) this.changed(change);
+    if (change !== undefined) this.changed({ ...change, isPassed: true });
   }
 
   /** Another report says why the call uses none of these. */
