@@ -121,7 +121,9 @@ describe('the speech plan of a call', () => {
       expect(stt.expectation).toBe(OPEN_SPEECH);
       expect(reported.map(({ kind }) => kind)).toEqual(['rate']);
       call?.close();
-      expect(other.plan.stt?.name).toBe('deepgram');
+      expect(other.plan.stt?.name).toBe('fake');
+      const third = services.plan({ ...none, stt: settings('nova-2') });
+      expect(third.plan.stt?.name).toBe('deepgram');
     } finally {
       await server.close();
     }

@@ -38,12 +38,17 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   reports.planned(lists.flat());
   const likely = () =>
     services.find((each) => each.circuit.state !== 'open' && !isFull(each)) ?? primary;
+  /** Of the last session, which the call's usage names also after its end. */
+  let used: SttFallbackService | undefined;
+  const onSession = (entry: SttFallbackService): void => {
+    used = entry;
+  };
   return {
     get name() {
-      return likely().service.name;
+      return (used ?? likely()).service.name;
     },
     get model() {
-      return likely().service.model;
+      return (used ?? likely()).service.model;
     },
     get capabilities() {
       return likely().service.capabilities;
@@ -66,7 +71,14 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       const actual = entry.service.capabilities;
       if (actual !== capabilities) clock.after(0, () => listener.onReplaced?.(actual));
       const from = { lists, list: used === own ? list : 0, first };
-      return new FallbackRecognizer({ ...options, ...from, reports, expectation, listener });
+      return new FallbackRecognizer({
+        ...options,
+        ...from,
+        reports,
+        onSession,
+        expectation,
+        listener,
+      });
     },
     prepare() {
       const { service, sessions } = likely();

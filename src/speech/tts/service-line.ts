@@ -74,6 +74,11 @@ export class ServiceLine {
     return current;
   }
 
+  /** The voice of the call so far. Undefined: none, or the call has just left it. */
+  get chosen(): TtsFallbackService | undefined {
+    return this.#current;
+  }
+
   /** Asks no circuit: the try of a service that has rested is for a call that speaks. */
   prepare(): void {
     const entry = this.#current ?? this.#likely;

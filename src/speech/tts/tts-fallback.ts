@@ -22,8 +22,12 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
     new FallbackUtterance({ line, clock: options.clock, voice, listener });
   const byStream = synthesizeByStream(stream);
   return {
-    name: first.service.name,
-    model: first.service.model,
+    get name() {
+      return (line.chosen ?? first).service.name;
+    },
+    get model() {
+      return (line.chosen ?? first).service.model;
+    },
     get cushionMs() {
       return line.current()?.service.cushionMs ?? 0;
     },

@@ -34,6 +34,7 @@ export interface FallbackRecognizerOptions {
   clock: Clock;
   log: Log;
   reports: ServiceReports;
+  onSession: (entry: SttFallbackService) => void;
   expectation: ExpectedInput;
   listener: RecognizerListener;
 }
@@ -169,6 +170,7 @@ export class FallbackRecognizer implements Recognizer {
     const { clock, listener } = this.#options;
     const entry = this.#line.current;
     if (entry === undefined) return;
+    this.#options.onSession(entry);
     if (this.#isPause) this.#confirm(this.#pause());
     this.#keepLostWords();
     const from = this.#confirmed;
