@@ -11,6 +11,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** JSON text in which U+FFFD takes the place of unpaired surrogates: no UTF-8 has them, and servers refuse a request that
+ *  does. Clients send them, and a text that is cut to its limit may end in one. */
+export function wellFormedJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  return /\\ud[89a-f]/.test(text) ? JSON.stringify(value, wellFormed) : text;
+}
+
+function wellFormed(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,7 @@ import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { modelTokens, serviceFaults, serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
-import { parseJson } from '../../../std/json.ts';
+import { parseJson, wellFormedJson } from '../../../std/json.ts';
 import { faultKindOfError, ServiceFault } from '../../service/service-fault.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from '../llm.ts';
 import { readAnswer } from './answer-stream.ts';
@@ -130,7 +130,7 @@ export class ModelClient implements LanguageModel {
   async #open(request: LlmRequest, watch: ResponseTimeout): Promise<Readable> {
     for (let attempt = 0; ; attempt++) {
       const body = this.#options.protocol.body(request, this.#dialect);
-      const response = await this.#connection.post(JSON.stringify(body), watch.signal);
+      const response = await this.#connection.post(wellFormedJson(body), watch.signal);
       if (response.statusCode < 300) return response.body;
       const fault = await this.#refusal(response, attempt);
       if (fault !== undefined) throw fault;

@@ -80,6 +80,24 @@ describe('openai', () => {
     await server.close();
   });
 
+  // An emoji on the limit of a text left a half of it in every request of the call.
+  it('sends no half of a surrogate pair, which services refuse', async () => {
+    server.script(says('Good morning.'));
+    const description = `${'x'.repeat(999)}😀`.slice(0, 1_000);
+    const content = 'Hello \ud83d, I said "\\ud83d" 😀';
+    const [end] = ask.tools;
+    await respond({
+      ...ask,
+      messages: [{ role: 'user', content }],
+      tools: [{ name: 'end_call', parameters: {}, ...end, description }],
+    });
+    const sent = JSON.stringify(server.requests.at(-1)?.body);
+    expect(JSON.parse(sent).messages).toEqual([
+      { role: 'user', content: 'Hello \uFFFD, I said "\\ud83d" 😀' },
+    ]);
+    expect(sent).toContain('xxx\uFFFD"');
+  });
+
   it('sends what the vendor’s own SDK sends', async () => {
     const sdk = sdkRequest('openai/chat-completions');
     const { baseUrl } = server;
