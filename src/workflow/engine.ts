@@ -31,7 +31,7 @@ import { rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
-import { handleLlmFailure, handleLlmResponse } from './llm/llm-answer.ts';
+import { handleLlmFailure, handleLlmResponse, replaceWordless } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
 import { toolResponded, transferFailed } from './llm/tool-calls.ts';
 import { transferIfHeard, transferred } from './llm/tool-transfer.ts';
@@ -297,6 +297,7 @@ function utteranceFinished(
   setHeard(state, event);
   if (hasNoSound) replaceUnsaid(step);
   else if (heardText !== '') state.unsaid = 0;
+  replaceWordless(step, event);
   // An interrupted utterance belongs to a request whose rest will not be heard. An utterance without a word may
   // also be the end of a request that fails, which the next event reports.
   const cutOff = interrupted && heardText.trim() !== '';

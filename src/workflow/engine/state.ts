@@ -151,6 +151,9 @@ export interface DialogueState {
   waitLines?: number;
   /** Consecutive utterances without a sound. Absent: none. */
   unsaid?: number;
+  /** The answer of the model that has no words ("..."): the caller is asked again unless a sound of it is heard. Absent:
+   *  none. */
+  wordless?: { utteranceId: number; purpose: GeneratePurpose };
   /** Words that count only after the caller has said yes (with a model). Absent: none. */
   doubted?: string;
   /** The answer to the question about them was not believed: the same one again is. Absent: none. */

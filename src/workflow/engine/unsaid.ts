@@ -9,6 +9,11 @@ import { currentNode, type Step, say } from './step.ts';
 const UNSAID_MAX = 2;
 const WORDS = /[\p{L}\p{N}\p{S}]/u;
 
+/** Whether a voice is expected to say something for the text. */
+export function hasWords(text: string): boolean {
+  return WORDS.test(text);
+}
+
 interface Finished {
   utteranceId: number;
   heardText: string;
@@ -21,7 +26,7 @@ export function isUnsaid(
   { utteranceId, heardText, interrupted }: Finished,
 ): boolean {
   if (interrupted || heardText.trim() !== '') return false;
-  return WORDS.test(entryOf(state, utteranceId)?.text ?? '');
+  return hasWords(entryOf(state, utteranceId)?.text ?? '');
 }
 
 /** Counts utterances without a sound; says the line once nothing else is about to be said. */

@@ -4,7 +4,9 @@
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { takeFault } from '../engine/hand-over.ts';
 import { entryOf, limitVendorParts } from '../engine/history.ts';
+import type { DialogueState } from '../engine/state.ts';
 import type { Step } from '../engine/step.ts';
+import { hasWords } from '../engine/unsaid.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
@@ -12,6 +14,8 @@ import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 const FAILURES_MAX = 2;
 
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
+type Finished = Extract<DialogueEvent, { type: 'utterance-finished' }>;
+type Request = NonNullable<DialogueState['request']>;
 
 /** The answer to the request in progress. */
 export function handleLlmResponse(step: Step, answer: Answered): void {
@@ -23,18 +27,38 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   const entry = entryOf(state, request.utteranceId);
   if (entry !== undefined && !entry.heard) entry.text = answer.text;
   if (entry !== undefined && answer.vendor !== undefined) entry.vendor = answer.vendor;
-  const spoken = entry?.interrupted ? (entry.text ?? '') : answer.text;
+  const said = entry?.interrupted ? (entry.text ?? '') : answer.text;
+  const spoken = hasWords(said) ? said : '';
   // The caller interrupted before the first word: what they say is answered.
   const isCut = entry?.interrupted === true && answer.text.trim() !== '';
   const calls = speaksOnly(request.purpose) ? [] : answer.toolCalls.slice(0, TOOL_CALLS_MAX);
   if (calls.length === 0) {
     limitVendorParts(state);
-    if (spoken.trim() === '' && !isCut) sayFallbackLine(step, request.purpose, 'empty');
+    if (spoken === '' && !isCut) answerNothing(step, request, said);
     return;
   }
   if (entry !== undefined) entry.toolCalls = calls.map((call) => ({ ...call }));
   limitVendorParts(state);
   startToolCalls(step, calls, spoken);
+}
+
+/** In writing, an answer without words may be one. */
+function answerNothing(step: Step, { utteranceId, purpose }: Request, said: string): void {
+  if (said.trim() === '') sayFallbackLine(step, purpose, 'empty');
+  else step.state.wordless = { utteranceId, purpose };
+}
+
+/** An utterance is over: asks the caller again if it was an answer of which nothing could be heard. */
+export function replaceWordless(
+  step: Step,
+  { utteranceId, heardText, interrupted }: Finished,
+): void {
+  const { wordless, request, tools, phase } = step.state;
+  if (wordless?.utteranceId !== utteranceId) return;
+  delete step.state.wordless;
+  const isOpen = phase === 'talking' || phase === 'closing';
+  if (!isOpen || interrupted || heardText !== '' || request !== null || tools !== null) return;
+  sayFallbackLine(step, wordless.purpose, 'empty');
 }
 
 /** The model returned nothing usable for the request in progress. */

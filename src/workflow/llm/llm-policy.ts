@@ -5,7 +5,7 @@ import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import { abandonRequest } from '../engine/ending.ts';
 import { addEntry } from '../engine/history.ts';
-import { asksToWait, bePatient } from '../engine/patience.ts';
+import { asksToWait, bePatient, promiseToWait } from '../engine/patience.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
 import { currentNode, newId, newUtterance, type Step, say } from '../engine/step.ts';
@@ -123,7 +123,9 @@ export function sayFallbackLine(
   } else if (purpose === 'nudge') {
     say(step, { kind: 'idle', text: lines.areYouThere, interruptible: true });
   } else if (why === 'empty') {
-    sayAgain(step);
+    // A model that was asked to wait may say so with nothing.
+    if ((step.state.patience ?? 0) > 0) promiseToWait(step);
+    else sayAgain(step);
   } else {
     const { interruptible } = currentNode(step);
     say(step, { kind: 'fallback', text: lines.trouble, interruptible });

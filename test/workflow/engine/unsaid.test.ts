@@ -90,6 +90,42 @@ describe('an answer without a sound', () => {
   });
 });
 
+// The caller heard nothing until the agent asked whether they were there.
+describe('an answer without words', () => {
+  it.each(['...', '…', ' "-" ', '?', '\u200B'])('such as %s has the caller asked again', (text) => {
+    const at = conversation();
+    expect(at.answers(text)).toEqual([ENGLISH_LINES.sayAgain]);
+    expect(at.state.faults).toBeUndefined();
+  });
+
+  it('is one where it is read, and none that the caller interrupts', () => {
+    const written = conversation();
+    const { requestId, utteranceId } = written.asks('thanks');
+    written.step({ type: 'model-answered', requestId, text: ':-)', toolCalls: [] });
+    expect(written.hears(utteranceId, ':-)')).toEqual([]);
+    const cut = conversation();
+    const asked = cut.asks('hello');
+    cut.step({ type: 'model-answered', requestId: asked.requestId, text: '...', toolCalls: [] });
+    expect(cut.hears(asked.utteranceId, '', true)).toEqual([]);
+  });
+
+  it('beside a move says nothing for the new step', () => {
+    const at = conversation();
+    const { requestId } = at.asks('bye');
+    const toolCalls = [{ id: '1', name: 'bye', arguments: {} }];
+    const actions = at.step({ type: 'model-answered', requestId, text: '...', toolCalls });
+    expect(actions.filter(({ type }) => type === 'generate')).toHaveLength(1);
+  });
+
+  it('to a caller who asks to wait is a promise to wait', () => {
+    const at = conversation();
+    const { requestId } = at.asks('hold on');
+    expect(at.says({ type: 'model-answered', requestId, text: '', toolCalls: [] })).toEqual([
+      ENGLISH_LINES.waiting,
+    ]);
+  });
+});
+
 describe('a wait', () => {
   it('is explained by one line, then by others, and no more than four in a turn', () => {
     const at = conversation();
