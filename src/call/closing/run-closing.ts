@@ -171,7 +171,10 @@ export class RunClosing {
     };
     await withDeadline(clock, STORE_MS_MAX, 'store the outcome', storing());
     const seconds = Math.round(outcome.durationS);
-    log.info({ runId: run.id, reason: outcome.reason, seconds }, 'run completed');
+    const facts = { runId: run.id, reason: outcome.reason, seconds };
+    const faultCodes = BROKEN.has(outcome.reason) ? faultCodesOf(counting) : [];
+    if (faultCodes.length === 0) log.info(facts, 'run completed');
+    else log.warn({ ...facts, faultCodes }, 'run completed');
   }
 
   /** For the owner of the services; the run is completed without it. */
@@ -251,6 +254,19 @@ function transcriptKey(runId: string): string {
 function withEndTimestamps(settings: Record<string, unknown> | undefined): boolean {
   const chosen = settings?.['transcript_configuration'];
   return isObject(chosen) && chosen['include_end_timestamps'] === true;
+}
+
+/** Reasons of calls that ended for a fault, of ours or of a service. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'pipeline_error',
+  'unexpected_error',
+  'system_connect_error',
+]);
+
+/** Each once, in their order. */
+function faultCodesOf(events: readonly CallEvent[]): string[] {
+  const codes = events.flatMap(({ body }) => (body.type === 'fault' ? [body.code] : []));
+  return [...new Set(codes)];
 }
 
 type MetServiceFault = Parameters<Store['serviceFaults']['note']>[1];

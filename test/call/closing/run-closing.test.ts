@@ -2,11 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { RunClosing } from '../../../src/call/closing/run-closing.ts';
-import { DialogueRecord } from '../../../src/call/dialogue/dialogue-record.ts';
+import { DialogueRecord, faultBody } from '../../../src/call/dialogue/dialogue-record.ts';
 import { EventLog } from '../../../src/call/log/event-log.ts';
+import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { readPriceTable } from '../../../src/model/price-table.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 import { type CallHarness, drinks, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
@@ -59,6 +61,22 @@ describe('two closers of one run at once', () => {
     expect(claims).toEqual([]);
     expect(await held.harness.run(run.id)).toEqual(first);
   });
+});
+
+it.each([
+  ['pipeline_error', { level: 'warn', faultCodes: ['TTS_TIMEOUT', 'MEDIA_BACKLOG'] }],
+  ['user_hangup', { level: 'info' }],
+] as const)('the log has the faults of a call that they ended: %s', async (reason, line) => {
+  const { run } = await ringing(held.harness);
+  const { log, lines } = quietLog();
+  const runLog = await held.harness.deps.events.open(run.id);
+  for (const code of ['TTS_TIMEOUT', 'MEDIA_BACKLOG', 'TTS_TIMEOUT'] as const) {
+    runLog.append(faultBody(new GatewayError(code), false), 0);
+  }
+  await new RunClosing({ ...held.harness.deps, log }).end(run, { reason, by: 'agent' });
+  const completed = lines().filter(({ msg }) => msg === 'run completed');
+  expect(completed).toMatchObject([{ runId: run.id, reason, ...line }]);
+  expect('faultCodes' in (completed[0] ?? {})).toBe('faultCodes' in line);
 });
 
 it('a run has its cost where the operator has set prices', async () => {
