@@ -9,8 +9,8 @@ import { isSpeakable } from '../../speech/tts/speakable.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import {
-  AUDIO_WAIT_MS,
   asGatewayError,
+  audioWaitMs,
   noteAudio,
   type SynthesisListener,
   type SynthesisText,
@@ -165,7 +165,7 @@ export class SentenceSynthesizer implements Synthesizer {
 
   #awaitAudio(synthesis: Synthesis): void {
     synthesis.deadline?.cancel();
-    synthesis.deadline = this.#clock.after(AUDIO_WAIT_MS, () => {
+    synthesis.deadline = this.#clock.after(audioWaitMs(this.#tts), () => {
       this.#finish(synthesis, new GatewayError('TTS_TIMEOUT'));
       synthesis.abort.abort();
     });

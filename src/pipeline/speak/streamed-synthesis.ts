@@ -12,7 +12,7 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import { expectedMs } from './heard-text.ts';
 import {
-  AUDIO_WAIT_MS,
+  audioWaitMs,
   noteAudio,
   type SynthesisListener,
   type SynthesisText,
@@ -258,7 +258,8 @@ export class StreamedSynthesizer implements Synthesizer {
   #awaitAudio(running: Running): void {
     // What came is played first: the fallback of voices waits so long as well.
     const { samples, playedSamples } = running.segment;
-    running.deadline.set(samplesToMs(Math.max(0, samples - playedSamples)) + AUDIO_WAIT_MS);
+    const aheadMs = samplesToMs(Math.max(0, samples - playedSamples));
+    running.deadline.set(aheadMs + audioWaitMs(this.#voiced.tts));
   }
 
   #settle(running: Running): void {

@@ -7,8 +7,8 @@ import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Utterance } from './utterance.ts';
 
-/** A synthesiser without output for this long has failed. */
-export const AUDIO_WAIT_MS = 5_000;
+/** A synthesiser without output for this long has failed, unless it has a limit of its own. */
+const AUDIO_WAIT_MS = 5_000;
 
 export interface SynthesisListener {
   /** A segment has more audio, or is complete, or an utterance has ended: more may be sent. */
@@ -49,6 +49,11 @@ export function noteAudio(
   if (utterance.firstAudioAt !== undefined) return;
   utterance.firstAudioAt = clock.monotonicMs();
   utterance.cushionMs = tts.cushionMs ?? 0;
+}
+
+/** Milliseconds from text to audio, and from audio to audio. */
+export function audioWaitMs({ audioWaitMs = AUDIO_WAIT_MS }: TextToSpeech): number {
+  return audioWaitMs;
 }
 
 export function asGatewayError(error: unknown): GatewayError {

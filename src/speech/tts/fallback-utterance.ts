@@ -9,10 +9,12 @@ import { deliveredCharacters } from './delivered-text.ts';
 import { type ServiceLine, silenceOf, type TtsFallbackService } from './service-line.ts';
 import { isSpeakable } from './speakable.ts';
 import { spokenLength } from './spoken-length.ts';
-import type { SpeechStream, UtteranceListener, WordTiming } from './tts.ts';
+import type { SpeechStream, TextToSpeech, UtteranceListener, WordTiming } from './tts.ts';
 
-/** From the text to the first audio. */
+/** From the text to the first audio. The last voice has the limit that is its own, if that is longer. */
 const FIRST_AUDIO_MS_MAX = 2_000;
+/** The last voice fails within this where it has no limit of its own, its repetition included. */
+const LAST_AUDIO_MS = 5_000;
 /** Without audio, after what came has been played. */
 const STALL_MS_MAX = 2_500;
 
@@ -199,7 +201,7 @@ export class FallbackUtterance implements SpeechStream {
     if (this.#text.length <= part.from) {
       this.#deadline.clear();
     } else if (part.firstAudioAt === undefined) {
-      this.#deadline.set(FIRST_AUDIO_MS_MAX);
+      this.#deadline.set(firstAudioMs(part.entry.service, this.#line.isLast(part.entry)));
     } else {
       const aheadMs = part.firstAudioAt + part.audioMs - this.#clock.monotonicMs();
       this.#deadline.set(Math.max(0, aheadMs) + STALL_MS_MAX);
@@ -225,6 +227,16 @@ export class FallbackUtterance implements SpeechStream {
     this.#deadline.clear();
     report();
   }
+}
+
+/** From the text to audio of one of the voices, each of which is silent but for the last. */
+export function audioWaitMs(services: readonly TtsFallbackService[]): number {
+  const lastMs = services.at(-1)?.service.audioWaitMs ?? LAST_AUDIO_MS;
+  return (services.length - 1) * FIRST_AUDIO_MS_MAX + lastMs;
+}
+
+function firstAudioMs({ audioWaitMs = 0 }: TextToSpeech, isLast: boolean): number {
+  return isLast ? Math.max(FIRST_AUDIO_MS_MAX, audioWaitMs) : FIRST_AUDIO_MS_MAX;
 }
 
 /** The same service, at once, on a new connection: while nothing was heard, or when only its longest session is over. */

@@ -79,6 +79,11 @@ export class ServiceLine {
     return this.#current;
   }
 
+  /** The last choice of the call: after it there is no voice, or one that was passed by. */
+  isLast(entry: TtsFallbackService): boolean {
+    return entry === this.#options.services.at(-1);
+  }
+
   /** Asks no circuit: the try of a service that has rested is for a call that speaks. */
   prepare(): void {
     const entry = this.#current ?? this.#likely;

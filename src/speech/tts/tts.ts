@@ -61,6 +61,8 @@ export interface TextToSpeech {
   /** How much longer the begin of an utterance is to be gathered, as its audio has come late within utterances.
    *  Milliseconds; default: 0. */
   readonly cushionMs?: number;
+  /** How long a caller waits for its audio where no other voice is left. Milliseconds; default: 5 s. */
+  readonly audioWaitMs?: number;
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when aborted,
    *  after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;

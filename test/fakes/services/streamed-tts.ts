@@ -13,6 +13,8 @@ export interface StreamedTtsOptions {
   name?: string;
   /** From the text to its audio. */
   firstAudioMs?: number;
+  /** Its own limit for that. */
+  audioWaitMs?: number;
   /** Multiples of real time in which audio comes. Default: all at once. */
   speed?: number;
   wordTimes?: boolean;
@@ -25,6 +27,7 @@ export interface StreamedTtsOptions {
 export class StreamedTts implements TextToSpeech {
   readonly name: string;
   readonly model = 'fake';
+  readonly audioWaitMs?: number;
   /** Everything that was asked, in order: `push Hello,`, `flush`, `end`, `cancel`. */
   readonly log: string[] = [];
   readonly voices: (string | undefined)[] = [];
@@ -33,6 +36,7 @@ export class StreamedTts implements TextToSpeech {
   constructor(options: StreamedTtsOptions) {
     this.#options = options;
     this.name = options.name ?? 'streamed';
+    if (options.audioWaitMs !== undefined) this.audioWaitMs = options.audioWaitMs;
   }
 
   stream(voice: string | undefined, listener: UtteranceListener): SpeechStream {

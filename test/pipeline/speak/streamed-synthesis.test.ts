@@ -142,6 +142,14 @@ describe('a turn at a service that takes its text in pieces', () => {
     expect(rig.reports).toHaveLength(1);
   });
 
+  it('is waited for as long as the service has itself', async () => {
+    const { rig } = rigOf({ firstAudioMs: 7_900, audioWaitMs: 8_000 });
+    rig.say('Hello, is anybody there?');
+    await rig.run(11_000);
+    expect(rig.of('fault')).toEqual([]);
+    expect(rig.reports).toMatchObject([{ heardText: 'Hello, is anybody there?' }]);
+  });
+
   it('is one line of the bill', async () => {
     const { rig } = rigOf();
     rig.say(TEXT);

@@ -3,13 +3,10 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
+import type { Clock } from '../../../src/std/clock.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import {
-  faultOf,
-  StreamedTts,
-  type StreamedTtsOptions,
-} from '../../fakes/services/streamed-tts.ts';
+import { faultOf, StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { CallRig } from '../../pipeline/call-rig.ts';
 import {
   CLAUSE,
@@ -22,6 +19,18 @@ import {
   TEXT,
   type VoiceOptions,
 } from './voices-of-a-call.ts';
+
+/** A call that plays what its voices say. */
+function rigOf(...voices: VoiceOptions[]): CallRig {
+  const tts = (clock: Clock) => {
+    const services = voices.map((voice) => ({
+      service: new StreamedTts({ clock, ...voice }),
+      circuit: new CircuitBreaker({ clock, service: 'voice' }),
+    }));
+    return createTtsFallback({ services, clock, log: quietLog().log });
+  };
+  return new CallRig({ tts });
+}
 
 describe('the voices of a call', () => {
   it('are the first one alone while it works, in the voice that was asked for', async () => {
@@ -72,6 +81,29 @@ describe('the voices of a call', () => {
     await clock.advanceAsync(40);
     expect(logOf(0).at(-1)).toBe('cancel');
     expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush']);
+  });
+
+  // Beside other work of the machine the embedded voice takes seconds, and nobody else could say that there is a fault.
+  it('wait for the last one as long as it has itself, and for no other', async () => {
+    const slow = { firstAudioMs: 6_000, audioWaitMs: 8_000 };
+    const { clock, say, logOf } = setUp(slow, slow);
+    const { heard, stream } = say(CLAUSE);
+    stream.end();
+    await clock.advanceAsync(7_980);
+    expect([logOf(0).at(-1), heard.samples]).toEqual(['cancel', 0]);
+    await clock.advanceAsync(40);
+    expect([heard.ends, heard.from]).toEqual([['done'], [0]]);
+    expect(heard.ms).toBe(CLAUSE.length * MS_PER_CHARACTER);
+  });
+
+  it('have as long in a call as all of them take', async () => {
+    const silent = { failure: failing(0, 'silent') };
+    const last = { firstAudioMs: 6_000, audioWaitMs: 8_000 };
+    const rig = rigOf(silent, silent, last);
+    rig.say(CLAUSE);
+    await rig.run(15_000);
+    expect(rig.reports).toMatchObject([{ heardText: CLAUSE, interrupted: false }]);
+    expect(rig.of('fault')).toEqual([]);
   });
 
   it('change 2.5 s after what came was played, at the clause that was not delivered', async () => {
@@ -342,16 +374,7 @@ describe('the voices of a call', () => {
   });
 
   it('are one transcript to playout, with nothing doubled or lost', async () => {
-    const rig = new CallRig({
-      tts: (clock) => {
-        const voice = (failure?: StreamedTtsOptions['failure']) => ({
-          service: new StreamedTts({ clock, ...(failure && { failure }) }),
-          circuit: new CircuitBreaker({ clock, service: 'voice' }),
-        });
-        const services = [voice(failing(2_400, faultOf('network'))), voice()];
-        return createTtsFallback({ services, clock, log: quietLog().log });
-      },
-    });
+    const rig = rigOf({ failure: failing(2_400, faultOf('network')) }, {});
     rig.say(TEXT);
     await rig.run(9_000);
     expect(rig.reports).toMatchObject([{ heardText: TEXT, interrupted: false }]);

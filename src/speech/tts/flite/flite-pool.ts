@@ -36,8 +36,8 @@ const QUEUE_MAX = 64;
 const QUEUE_AHEAD_MAX = 512;
 /** More than half a minute of speech; the caller splits longer text into sentences first. */
 const TEXT_CHARS_MAX = 1_000;
-/** A sentence takes 50 ms, and a hundred times that on a machine without a free core. Beyond, the thread hangs. */
-const WORK_MS_MAX = 8_000;
+/** A sentence takes 50 to 150 ms, and fifty times that on a machine without a free core. Beyond, the thread hangs. */
+const WORK_MS_MAX = 12_000;
 
 /** Start of a thread with its first sentence, on a machine that is busy with other starts. */
 export const START_MS_MAX = 20_000;

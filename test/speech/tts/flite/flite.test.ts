@@ -147,12 +147,20 @@ describe('flite, when its threads fail', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('says TTS_TIMEOUT after four seconds, and replaces a thread that hangs after eight', async () => {
+  it('says TTS_TIMEOUT after eight seconds, before the call gives up, and replaces a thread that hangs after twelve', async () => {
     await open();
-    const outcome = synthesize(speech, 'hang').catch(codeOf);
+    let code: string | undefined;
+    const outcome = synthesize(speech, 'hang').catch((error: unknown) => {
+      code = codeOf(error);
+    });
     await settle();
-    clock.advance(4_000);
-    expect(await outcome).toBe('TTS_TIMEOUT');
+    clock.advance(7_999);
+    await settle();
+    expect(code).toBeUndefined();
+    clock.advance(1);
+    await outcome;
+    expect(code).toBe('TTS_TIMEOUT');
+    expect(speech.audioWaitMs).toBeGreaterThan(8_000);
     clock.advance(1_000);
     const next = synthesize(speech, 'next');
     await settle();
@@ -161,11 +169,11 @@ describe('flite, when its threads fail', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('replaces a thread that hangs at a line rendered ahead after eight seconds as well', async () => {
+  it('replaces a thread that hangs at a line rendered ahead after twelve seconds as well', async () => {
     await open();
     const ahead = synthesize(speech, 'hang', { isAhead: true }).catch(codeOf);
     await settle();
-    clock.advance(7_000);
+    clock.advance(11_000);
     const next = synthesize(speech, 'next');
     await settle();
     clock.advance(1_000);
@@ -182,7 +190,7 @@ describe('flite, when its threads fail', () => {
     const held = synthesize(speech, 'wait').catch(codeOf);
     expect((await synthesize(speech, 'count of the second')).samples).toBe(2);
     await settle();
-    clock.advance(4_000);
+    clock.advance(8_000);
     expect(await held).toBe('TTS_TIMEOUT');
   });
 
@@ -193,7 +201,7 @@ describe('flite, when its threads fail', () => {
       synthesize(speech, `next ${i}`).catch(codeOf),
     );
     await settle();
-    clock.advance(4_000);
+    clock.advance(8_000);
     expect(new Set([await first, ...(await Promise.all(waiting))])).toEqual(
       new Set(['TTS_TIMEOUT']),
     );
@@ -225,7 +233,7 @@ describe('flite, when its threads fail', () => {
     await open();
     const late = synthesize(speech, 'late').catch(codeOf);
     await settle();
-    clock.advance(4_000);
+    clock.advance(8_000);
     expect(await late).toBe('TTS_TIMEOUT');
     await synthesize(speech, 'count');
     await synthesize(speech, 'late');
@@ -255,7 +263,7 @@ describe('flite, when its threads fail', () => {
     await settle();
     abort.abort('barge-in');
     expect(await dropped).toBe('barge-in');
-    clock.advance(4_000);
+    clock.advance(8_000);
     expect(await hanging).toBe('TTS_TIMEOUT');
     clock.advance(1_000);
     const next = synthesize(speech, 'next');
