@@ -14,6 +14,7 @@ import {
 } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
+import { CLAUSE_MARKS, CLOSING_MARKS, SENTENCE_MARKS } from '../../std/punctuation.ts';
 import { joinTexts, withoutLastWord } from '../../std/unspaced-text.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import {
@@ -297,6 +298,9 @@ export class Generation {
   }
 }
 
+const WHOLE = new RegExp(`[${SENTENCE_MARKS}][${CLOSING_MARKS}]*$`);
+const MARK_FIRST = new RegExp(`^[\\s${SENTENCE_MARKS}${CLAUSE_MARKS}]`);
+
 const EMPTY_ANSWER: LlmResponse = {
   text: '',
   toolCalls: [],
@@ -314,11 +318,11 @@ function brokenOff(said: string): LlmMessage[] {
 }
 
 function isWhole(text: string): boolean {
-  return /[.!?…。！？]["'”’)\]」』）]*$/.test(text);
+  return WHOLE.test(text);
 }
 
 function withSpace(before: string, after: string): string {
-  const isJoined = /\s$/.test(before) || /^[\s.,;:!?…]/.test(after) || before === '';
+  const isJoined = /\s$/.test(before) || MARK_FIRST.test(after) || before === '';
   return isJoined ? after : joinTexts([before, after]).slice(before.length);
 }
 

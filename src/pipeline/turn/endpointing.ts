@@ -3,6 +3,7 @@
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
+import { SENTENCE_MARKS } from '../../std/punctuation.ts';
 import { isUnspaced, joinSingleWords, wordSpans } from '../../std/unspaced-text.ts';
 import {
   ENDING_WORDS_MAX,
@@ -30,6 +31,8 @@ const UNFINISHED_MS = 1_100;
 const SPELLING_MS = 1_200;
 const DIGITS_MS = 1_500;
 
+/** An ellipsis ends no sentence of a caller. */
+const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS.replace('…', '')}]\\s*$`);
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
 /** The turn judge that the gateway has by default. Computes the silence on its first reading after a change, since the
@@ -114,7 +117,7 @@ function openMs(spoken: Spoken, { text, expectation }: CallerWords): number {
   const missing = digitsMissing(spoken, expectation);
   if (missing !== undefined) return missing > 0 ? DIGITS_MS : COMPLETE_MS;
   if (endsOpen(spoken)) return UNFINISHED_MS;
-  return /[.?!。？！｡។။]\s*$/.test(text) ? SENTENCE_MS : OPEN_MS;
+  return SENTENCE_END.test(text) ? SENTENCE_MS : OPEN_MS;
 }
 
 /** Without words, the kind of the expected answer decides. */

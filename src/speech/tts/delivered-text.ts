@@ -1,6 +1,12 @@
 // How much of a text was delivered as audio, in whole clauses, when a service stopped in the middle: by the times of its
 // words; beyond them by a slow speaking rate, because a clause said twice is better than one that is lost.
 
+import {
+  CLOSING_MARKS,
+  FREE_MARKS,
+  SPACED_CLAUSE_MARKS,
+  SPACED_SENTENCE_MARKS,
+} from '../../std/punctuation.ts';
 import { spokenLength } from './spoken-length.ts';
 import type { WordTiming } from './tts.ts';
 
@@ -10,9 +16,11 @@ const MS_PER_LETTER = 90;
 const PAUSE_MS = 400;
 /** A word whose last milliseconds are missing was said. */
 const TOLERANCE_MS = 20;
-/** Up to a mark; in scripts that mark no clauses, up to white space. */
-const CLAUSE =
-  /\S.*?(?:[,;:.!?…–—]["'”’)\]]*(?=\s|$)|[。！？．｡៕។။，、；：､၊][」』】）》〉］”’"]*|(?<=[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])(?=\s)|$)/gsu;
+const SPACED_END = `[${SPACED_SENTENCE_MARKS}${SPACED_CLAUSE_MARKS}][${CLOSING_MARKS}]*(?=\\s|$)`;
+const FREE_END = `(?:[${FREE_MARKS}](?!\\p{Nd})|(?<!\\p{Nd})[${FREE_MARKS}])[${CLOSING_MARKS}]*`;
+/** Scripts that mark no clauses. */
+const PHRASE_END = String.raw`(?<=[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])(?=\s)`;
+const CLAUSE = new RegExp(String.raw`\S.*?(?:${SPACED_END}|${FREE_END}|${PHRASE_END}|$)`, 'gsu');
 
 /** Index of the first clause that was not delivered to its end; the length of the text if all were. */
 export function deliveredCharacters(

@@ -2,6 +2,8 @@
 // numbers, dates and addresses is its own (text-normalization for Flite). What a model writes beside its words is gone
 // before (speech/llm/client/unspoken-text).
 
+import { FREE_MARKS } from '../../std/punctuation.ts';
+
 /** With what belongs to an emoji: skin tones, joined emoji, keycaps, tags of flags. (c), (R) and TM are words. */
 const EMOJI =
   /(?:\p{Regional_Indicator}{2}|[0-9#*]\uFE0F?\u20E3|(?![©®™])\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}\u{E0020}-\u{E007F}]*(?:\u200D\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]*)*)/gu;
@@ -77,13 +79,12 @@ const MARKS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/(?<=[\p{L}\p{M}\p{N}])[ \t]*\n\s*(?=\S)/gu, ', '],
 ];
 
+const SPACE_BEFORE_MARK = new RegExp(` (?=[,.!?;:،؛؟۔](?:\\s|$)|[${FREE_MARKS}])`, 'g');
+
 /** The words, trimmed, with single spaces. '' if there is nothing to say. */
 export function plainSpeech(text: string): string {
   let said = text.replace(/[ \t]{2,}/g, ' ');
   if (MARKED.test(said)) for (const [mark, plain] of MARKS) said = said.replace(mark, plain);
-  said = said
-    .replace(/\s+/g, ' ')
-    .replace(/ (?=[,.!?;:](?:\s|$)|[。！？，、；：])/g, '')
-    .trim();
+  said = said.replace(/\s+/g, ' ').replace(SPACE_BEFORE_MARK, '').trim();
   return /[\p{L}\p{N}]|^[*#]/u.test(said) ? said : '';
 }

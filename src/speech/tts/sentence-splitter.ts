@@ -1,7 +1,8 @@
 // Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence, or a long enough
-// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules, and those of
-// scripts without spaces between words; it does not parse SSML or Markdown.
+// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules, the marks of
+// other scripts, and the words of those without spaces; it does not parse SSML or Markdown.
 
+import { CLAUSE_MARKS, CLOSING_MARKS, FREE_MARKS, SENTENCE_MARKS } from '../../std/punctuation.ts';
 import { hasHanOrKana, isUnspaced, withoutLastWord, wordSpans } from '../../std/unspaced-text.ts';
 import { beginWithin, spokenLength } from './spoken-length.ts';
 
@@ -34,19 +35,19 @@ const PHRASES_CHARS_MIN = 60;
 /** Code units behind a cut by which its last word is known. */
 const LOOKED_AHEAD = 50;
 
-const SENTENCE_END = /[.!?…。！？．｡។៕။]/;
-const CLAUSE_END = /[,;:–—，、；：､၊]/;
-const CLOSING = /[.!?…。！？．｡។៕။"'”’)\]»*」』】）》〉］]/;
+const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS}]`);
+const CLAUSE_END = new RegExp(`[${CLAUSE_MARKS}]`);
+const CLOSING = new RegExp(`[${SENTENCE_MARKS}${CLOSING_MARKS}]`);
 const CONTENT = /[\p{L}\p{N}]/u;
-/** Marks that need no white space after them. */
-const FULL_WIDTH = /[。！？．｡។៕။，、；：､၊]/;
+const FREE = new RegExp(`[${FREE_MARKS}]`);
+const DIGIT = /\p{Nd}/u;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** The word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
 
 /** Abbreviations before a name or number. */
 const TITLES = new Set(
-  'mr mrs ms dr prof st gen sen rep lt col capt rev hon gov messrs mme vs cf al e.g i.e viz'.split(
+  'mr mrs ms dr prof st gen sen rep lt col capt rev hon gov messrs mme vs cf al e.g i.e viz डॉ'.split(
     ' ',
   ),
 );
@@ -171,14 +172,14 @@ function phraseEnd(text: string, index: number): Verdict {
 
 /** Whether the mark at `index` stands between digits, with or without white space behind it. */
 function isInNumber(text: string, index: number): boolean {
-  const isDigit = (at: number) => /[\d０-９]/.test(text[at] ?? '');
+  const isDigit = (at: number) => DIGIT.test(text[at] ?? '');
   return isDigit(index - 1) && isDigit(skipSpace(text, index + 1));
 }
 
-/** Whether the mark at `index`, with others up to `after`, ends something without white space behind it: a full-width one
+/** Whether the mark at `index`, with others up to `after`, ends something without white space behind it: a free one
  *  outside numbers, another one between letters of Chinese or Japanese. */
 function needsNoSpace(text: string, index: number, after: number): boolean {
-  if (FULL_WIDTH.test(text[index] ?? '')) return !isInNumber(text, index);
+  if (FREE.test(text[index] ?? '')) return !isInNumber(text, index);
   return hasHanOrKana(text[after] ?? '') && hasHanOrKana(text[index - 1] ?? '');
 }
 

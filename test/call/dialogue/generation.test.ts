@@ -4,7 +4,7 @@ import type { CallEventBody } from '../../../src/model/call-event.ts';
 import type { LlmMessage } from '../../../src/model/llm-message.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
-import { ScriptedModel } from '../scripted-model.ts';
+import { type Answer, ScriptedModel } from '../scripted-model.ts';
 
 const nothing = () => undefined;
 
@@ -40,6 +40,36 @@ describe('the tokens of a request', () => {
   });
 });
 
+/** What the listener is given for an answer of which `said` came, and then `next` for the rest. */
+async function answersTo(said: string, next: Answer): Promise<string> {
+  const clock = new FakeClock();
+  const llm = new ScriptedModel(clock);
+  llm.answers = [{ say: [said], fails: 'LLM_FAILED' }, next];
+  const answers: string[] = [];
+  const generation = new Generation({
+    ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+    listener: {
+      ...{ onFailure: nothing, onExtracted: nothing, onUsage: nothing },
+      ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
+      onAnswer: (...given) => answers.push(JSON.stringify(given)),
+    },
+  });
+  const messages: LlmMessage[] = [{ role: 'user', content: 'go on' }];
+  generation.start(
+    {
+      ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
+      ...{ kind: 'reply', interruptible: true },
+    },
+    { text: nothing, end: nothing, cancel: nothing },
+    'talk',
+  );
+  for (let step = 0; step < 10; step++) {
+    clock.advance(20);
+    await settle();
+  }
+  return answers.join();
+}
+
 describe('an answer that breaks off', () => {
   it.each([
     ['Your room is bo', 'booked.', 'Your room is booked.'],
@@ -47,31 +77,14 @@ describe('an answer that breaks off', () => {
     ['您好。您的房间', '房间已经预订好了。', '您好。您的房间已经预订好了。'],
     ['ห้องของคุณจอ', 'จองแล้ว', 'ห้องของคุณ จองแล้ว'],
   ])('after %j goes on with %j, without its last word', async (said, rest, whole) => {
-    const clock = new FakeClock();
-    const llm = new ScriptedModel(clock);
-    llm.answers = [{ say: [said], fails: 'LLM_FAILED' }, { say: [rest] }];
-    const answers: string[] = [];
-    const generation = new Generation({
-      ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
-      listener: {
-        ...{ onFailure: nothing, onExtracted: nothing, onUsage: nothing },
-        ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
-        onAnswer: (...given) => answers.push(JSON.stringify(given)),
-      },
-    });
-    const messages: LlmMessage[] = [{ role: 'user', content: 'go on' }];
-    generation.start(
-      {
-        ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
-        ...{ kind: 'reply', interruptible: true },
-      },
-      { text: nothing, end: nothing, cancel: nothing },
-      'talk',
-    );
-    for (let step = 0; step < 10; step++) {
-      clock.advance(20);
-      await settle();
-    }
-    expect(answers.join()).toContain(JSON.stringify(whole));
+    expect(await answersTo(said, { say: [rest] })).toContain(JSON.stringify(whole));
   });
+
+  it.each(['We open at nine.', '我们九点营业。', 'हम नौ बजे खुलते हैं।', 'هل تريد موعدا؟', '"مرحبا۔"'])(
+    '%j is whole where nothing more comes',
+    async (said) => {
+      const failing = { say: [], fails: 'LLM_FAILED' } as const;
+      expect(await answersTo(`${said} `, failing)).toContain(JSON.stringify(said).slice(1, -1));
+    },
+  );
 });

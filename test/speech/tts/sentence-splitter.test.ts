@@ -80,6 +80,33 @@ describe('sentences of streaming text', () => {
     ]);
   });
 
+  // Agents of India and the Arab world: the first word waited for the whole answer.
+  it.each([
+    ['Hindi', 'नमस्ते, मैं सीमा हूँ। ', 'आपकी मुलाक़ात कल 10:30 बजे है। ', 'क्या मैं डॉ. शर्मा को बताऊँ?'],
+    ['Hindi, without a space', 'मैं अभी देखती हूँ।', 'कृपया थोड़ी देर रुकिए।', 'धन्यवाद, अलविदा कहती हूँ।'],
+    [
+      'Arabic',
+      'كيف يمكنني مساعدتك اليوم؟ ',
+      'سعر الحجز هو 3،5 دولار. ',
+      'هل تريد أن أحجز لك موعدا؟',
+    ],
+    ['Urdu', 'میں ابھی دیکھتی ہوں۔ ', 'آپ کی ملاقات کل دس بجے ہے۔ ', 'کیا میں اور کچھ مدد کروں؟'],
+    [
+      'Armenian',
+      'Ձեր այցելությունը վաղն է։ ',
+      'Խնդրում եմ սպասեք մեկ րոպե։ ',
+      'Շնորհակալություն զանգի համար։',
+    ],
+    ['Amharic', 'ቀጠሮዎ ነገ ጠዋት ነው። ', 'እባክዎ ትንሽ ይጠብቁ አመሰግናለሁ። ', 'ስለ ደወሉልን በጣም እናመሰግናለን።'],
+  ])('splits at the marks of %s', (_language, ...sentences) => {
+    expect(speak(sentences.join('')).pieces).toEqual(sentences);
+  });
+
+  it('begins with a clause that ends with an Arabic comma', () => {
+    const { pieces } = speak('شكرا لاتصالك بعيادة الميناء، سأبحث عن ذلك الآن.');
+    expect(pieces).toEqual(['شكرا لاتصالك بعيادة الميناء، ', 'سأبحث عن ذلك الآن.']);
+  });
+
   it('splits at line ends', () => {
     expect(speak('These are the choices\nSales is the first one').pieces).toHaveLength(2);
   });

@@ -424,6 +424,18 @@ describe('the text that was delivered', () => {
     expect(deliveredCharacters('你好。再见。', [], 1_200)).toBe(3);
   });
 
+  it('has no clause that ends within a number', () => {
+    expect(deliveredCharacters('１０：３０见。再见，回头见。', [], 2_200)).toBe(7);
+    expect(deliveredCharacters('１０：３０见。再见，回头见。', [], 700)).toBe(0);
+  });
+
+  it('has clauses that end with the marks of India and the Arab world', () => {
+    const hindi = 'मैं देखती हूँ। आप रुकिए।';
+    expect(hindi.slice(deliveredCharacters(hindi, [], 2_000))).toBe('आप रुकिए।');
+    const arabic = 'نعم، سأبحث عن ذلك الآن.';
+    expect(arabic.slice(deliveredCharacters(arabic, [], 900))).toBe('سأبحث عن ذلك الآن.');
+  });
+
   it('is estimated by slow speech where words have no times', () => {
     // Each clause takes its own time.
     expect(text.slice(deliveredCharacters(text, [], 1_500))).toBe(
