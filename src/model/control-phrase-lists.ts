@@ -1,5 +1,6 @@
 // The lists of control-phrases, by language (ISO 639-1): whole utterances in lower case without punctuation; of Chinese,
-// Japanese and Thai without spaces, as any letters that follow one another make phrases there. A phrase
+// Japanese and Thai without spaces, as any letters that follow one another make phrases there; of Hindi in Latin letters as
+// well, as recognisers of several languages write it. A phrase
 // that acknowledges in one language means nothing else in another: lists of all languages are used together.
 
 /** Backchannels: acknowledgements of a listener that are no attempt to interrupt. */
@@ -35,6 +36,21 @@ export const BACKCHANNELS: Record<string, readonly string[]> = {
   pt: [
     ...['mhm', 'ah', 'sim', 'tá', 'tá bom', 'está bem', 'certo', 'claro', 'entendo', 'entendi'],
     ...['okay', 'pois', 'pois é', 'exato', 'perfeito', 'com certeza'],
+  ],
+  hi: [
+    ...['हाँ', 'हां', 'हा', 'हूँ', 'हूं', 'हम्म', 'जी', 'जी हाँ', 'जी हां', 'हाँजी'],
+    ...['हांजी', 'अच्छा', 'अच्छा जी', 'ठीक', 'ठीक है', 'सही', 'सही है', 'सही बात'],
+    ...['सही बात है', 'बिल्कुल', 'बिलकुल', 'ओके', 'ओह', 'ओहो', 'वाह', 'बढ़िया'],
+    ...['बहुत बढ़िया', 'बहुत अच्छा', 'ज़रूर', 'जरूर', 'समझ गया', 'समझ गई', 'समझ गए'],
+    ...['समझ गयी', 'मैं समझ गया', 'मैं समझ गई', 'पता है', 'haan', 'haan ji', 'ji'],
+    ...['ji haan', 'achha', 'accha', 'theek hai', 'thik hai', 'sahi hai', 'bilkul'],
+    ...['samajh gaya', 'samajh gayi'],
+  ],
+  ar: [
+    ...['نعم', 'أيوه', 'ايوه', 'أيوة', 'ايوة', 'أجل', 'آه', 'اه', 'أها', 'اها', 'طيب'],
+    ...['تمام', 'أوكي', 'اوكي', 'أوكيه', 'اوكيه', 'حسنا', 'حسنًا', 'حسناً', 'ماشي', 'صح'],
+    ...['صحيح', 'أكيد', 'اكيد', 'فهمت', 'مفهوم', 'واضح', 'ممتاز', 'جيد', 'جميل', 'طبعا'],
+    ...['طبعًا', 'طبعاً', 'بالطبع', 'بالضبط', 'حاضر', 'إن شاء الله', 'ان شاء الله'],
   ],
   zh: [
     ...[
@@ -129,6 +145,16 @@ export const STOPS: Record<string, readonly string[]> = {
   it: ['no', 'scusi', 'mi scusi', 'scusa', 'pronto', 'basta'],
   nl: ['nee', 'sorry', 'pardon', 'hallo', 'genoeg'],
   pt: ['não', 'desculpe', 'com licença', 'alô', 'chega'],
+  hi: [
+    ...['नहीं', 'नही', 'ना', 'जी नहीं', 'जी नही', 'गलत', 'ग़लत', 'माफ़ कीजिए'],
+    ...['माफ कीजिए', 'माफ़ कीजिएगा', 'माफ कीजिएगा', 'माफ़ करना', 'माफ करना', 'सॉरी'],
+    ...['हैलो', 'हेलो', 'सुनिए', 'सुनिये', 'सुनो', 'एक बात', 'बस', 'रद्द', 'nahi'],
+    ...['nahin', 'suniye', 'suno'],
+  ],
+  ar: [
+    ...['لا', 'كلا', 'عفوا', 'عفوًا', 'عفواً', 'آسف', 'اسف', 'آسفة', 'معذرة', 'لو سمحت'],
+    ...['ألو', 'الو', 'خطأ', 'غلط', 'كفى', 'خلاص', 'إلغاء', 'الغاء', 'اسمع', 'اسمعني'],
+  ],
   zh: [
     '不是',
     '不对',
@@ -176,6 +202,17 @@ export const WAITS: Record<string, readonly string[]> = {
   pt: [
     ...['pare', 'espere', 'espera', 'um momento', 'um instante', 'um segundo', 'um minuto'],
     ...['espere um momento', 'silêncio'],
+  ],
+  hi: [
+    ...['रुको', 'रुकिए', 'रुकिये', 'रुक जाओ', 'रुक जाइए', 'ठहरो', 'ठहरिए', 'एक मिनट'],
+    ...['एक मिनिट', 'एक सेकंड', 'एक सेकेंड', 'एक पल', 'एक मिनट रुकिए', 'एक मिनट रुको'],
+    ...['होल्ड', 'होल्ड करो', 'होल्ड कीजिए', 'स्टॉप', 'वेट', 'चुप', 'चुप रहो'],
+    ...['चुप रहिए', 'ruko', 'rukiye', 'ek minute', 'ek second'],
+  ],
+  ar: [
+    ...['انتظر', 'إنتظر', 'انتظري', 'لحظة', 'لحظه', 'لحظة واحدة', 'دقيقة', 'دقيقه'],
+    ...['دقيقة واحدة', 'ثانية', 'ثانيه', 'استنى', 'استنا', 'توقف', 'توقفي', 'قف', 'وقف'],
+    ...['اسكت', 'اسكتي', 'اصبر', 'اصبري'],
   ],
   zh: [
     '停',
@@ -236,6 +273,8 @@ export const POLITE_WORDS: readonly string[] = [
     'หน่อย',
   ],
   ...['bitte', 'por favor', "s'il vous plaît", 'per favore', 'alstublieft'],
+  ...['कृपया', 'प्लीज़', 'प्लीज', 'ज़रा', 'जरा', 'जी', 'हाँ', 'हां', 'थोड़ा'],
+  ...['من فضلك', 'لو سمحت', 'شكرا', 'شكرًا'],
 ];
 
 export const ENGLISH_ANSWERS = {

@@ -31,6 +31,7 @@ const politeWords = POLITE_WORDS.map(partsOf);
 /** Lower case, words with their vowel signs and apostrophes only, single spaces. */
 export function plainWords(text: string): string {
   return text
+    .normalize('NFC')
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/[^\p{L}\p{M}\p{N}'*#]+/gu, ' ')

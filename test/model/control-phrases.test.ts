@@ -59,6 +59,40 @@ describe('phrases', () => {
     },
   );
 
+  it.each(['हाँ जी', 'अच्छा, ठीक है।', 'जी', 'बहुत बढ़िया', 'haan ji', 'نعم نعم', 'طيب، تمام', 'حسناً'])(
+    '%s, of languages with other letters, too',
+    (text) => {
+      expect([isBackchannel(text), isStopWord(text)]).toEqual([true, false]);
+      expect(isBackchannel(text.normalize('NFD'))).toBe(true);
+    },
+  );
+
+  it.each(['जी, मुझे कल आना है', 'ठीक से बताइए', 'नहीं', 'نعم أريد موعدا', 'لا'])(
+    '%s is none',
+    (text) => {
+      expect(isBackchannel(text)).toBe(false);
+    },
+  );
+
+  it.each([
+    'रुकिए',
+    'नहीं, कल नहीं',
+    'एक मिनट',
+    'सुनिए मेरी बात',
+    'لا، يوم الأحد',
+    'لحظة من فضلك',
+    'انتظر',
+  ])('%s always interrupts as well', (text) => {
+    expect(isStopWord(text)).toBe(true);
+  });
+
+  it.each(['एक मिनट रुकिए प्लीज़', 'ज़रा रुको', 'لحظة لو سمحت'])(
+    '%s asks the agent to wait too',
+    (text) => {
+      expect(isWaitPhrase(text)).toBe(true);
+    },
+  );
+
   it('goes by one language where that is known', () => {
     expect(isBackchannel('claro', 'es-ES')).toBe(true);
     expect(isBackchannel('claro', 'de')).toBe(false);

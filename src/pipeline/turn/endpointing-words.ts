@@ -16,7 +16,8 @@ export interface EndpointingWords {
 /** The longest entry of `endings`. */
 export const ENDING_WORDS_MAX = 3;
 
-const setOf = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/));
+const setOf = (words: string): ReadonlySet<string> =>
+  new Set(words.normalize('NFC').trim().split(/\s+/));
 const endingsOf = (words: string, phrases: readonly string[] = []): ReadonlySet<string> =>
   new Set([...setOf(words), ...phrases]);
 
@@ -143,6 +144,40 @@ const PT: EndpointingWords = {
   repeats: { duplo: 1 },
 };
 
+/** Postpositions end answers: "on Monday", "from Delhi". */
+const HI: EndpointingWords = {
+  endings: endingsOf(
+    `और या लेकिन मगर परंतु परन्तु क्योंकि क्यूँकि इसलिए कि अगर यदि जब मेरा मेरी मेरे अपना अपनी अपने
+    हमारा हमारी हमारे आपका आपकी आपके मुझे मैं हम एक मतलब यानी उम अम्म हम्म uh um umm`,
+    ['मेरा नाम', 'मेरा नाम है', 'मेरा नंबर', 'मेरा नंबर है', 'मेरा पता है'],
+  ),
+  yesNo: setOf(`हाँ हां हा हाँजी हांजी जी बिल्कुल बिलकुल सही ठीक ओके अच्छा ज़रूर जरूर haan ji yes ok okay
+    नहीं नही ना मत गलत ग़लत nahi nahin no`),
+  besideYesNo: setOf('है हैं बात शुक्रिया धन्यवाद थैंक्यू थैंक यू कृपया प्लीज़ प्लीज भी hai'),
+  digits: setOf(`शून्य ज़ीरो जीरो एक दो तीन चार पाँच पांच छह छः छे सात आठ नौ वन टू थ्री फोर फ़ोर फाइव फ़ाइव
+    सिक्स सेवन एट नाइन zero one two three four five six seven eight nine`),
+  repeats: Object.fromEntries([
+    ['डबल', 1],
+    ['ट्रिपल', 2],
+    ['double', 1],
+    ['triple', 2],
+  ]),
+};
+
+const AR: EndpointingWords = {
+  endings:
+    setOf(`و أو او لكن ولكن لأن لان إذا اذا أن ان إن من إلى الى في على عن مع حتى بين بدون ثم هذا هذه
+    أنا انا اسمي رقمي عنواني عندي أريد اريد يعني امم اممم ممم`),
+  yesNo:
+    setOf(`نعم أيوه ايوه أيوة ايوة أجل اجل بلى آه اه صح صحيح تمام طيب أوكي اوكي حسنا حسنًا أكيد اكيد طبعا
+    طبعًا موافق لا كلا أبدا أبدًا غلط خطأ`),
+  besideYesNo: setOf('شكرا شكرًا من فضلك لو سمحت هذا بالتأكيد والله ليس'),
+  digits:
+    setOf(`صفر واحد واحدة اثنان اثنين إثنين اتنين ثلاثة ثلاث تلاتة أربعة اربعة أربع خمسة خمس ستة ست
+    سبعة سبع ثمانية ثماني تمانية تسعة تسع`),
+  repeats: {},
+};
+
 /** Of languages without lists: hesitations that mean nothing else anywhere. Digits are read as figures. */
 const OTHERS: EndpointingWords = {
   endings: setOf('uh uhm hmm mmm ehm äh ähm öh euh'),
@@ -153,7 +188,7 @@ const OTHERS: EndpointingWords = {
 };
 
 export const endpointingWords: Readonly<Record<string, EndpointingWords>> = {
-  ...{ en: EN, de: DE, es: ES, fr: FR, it: IT, nl: NL, pt: PT },
+  ...{ en: EN, de: DE, es: ES, fr: FR, it: IT, nl: NL, pt: PT, hi: HI, ar: AR },
 };
 
 /** `language`: its two-letter code, as `primaryLanguage` has it. */

@@ -47,6 +47,8 @@ const UNFINISHED: Record<string, string[]> = {
   ],
   nl: ['ik wil een afspraak voor', 'mijn nummer is', 'eh', 'Ik zou graag', 'en', 'zeg maar'],
   pt: ['queria marcar uma consulta para', 'o meu número é', 'hum', 'gostaria', 'e', 'Quer dizer'],
+  hi: ['मुझे कल आना है लेकिन', 'मेरा नाम है', 'उम', 'और', 'क्योंकि मेरा'],
+  ar: ['أريد موعدا في', 'مرحبا أنا اسمي', 'امم', 'و', 'لأن'],
 };
 
 const FINISHED: Record<string, string[]> = {
@@ -57,6 +59,8 @@ const FINISHED: Record<string, string[]> = {
   it: ['vorrei un appuntamento', 'domani alle cinque', 'non so perché', 'come sta'],
   nl: ['ik weet het', 'bel me morgen op', 'ik wil dat', 'of dat mogelijk is'],
   pt: ['queria marcar uma consulta', 'amanhã às cinco', 'é', 'sou eu'],
+  hi: ['मुझे एक कमरा चाहिए', 'सोमवार को', 'दिल्ली से', 'दो लोगों के लिए'],
+  ar: ['أريد حجز موعد', 'غدا الساعة الخامسة', 'كم السعر'],
 };
 
 describe('endpointing', () => {
@@ -83,6 +87,19 @@ describe('endpointing', () => {
     expect(needed('die', 'en')).toBe(600);
   });
 
+  it('takes a sentence for complete at its mark, in each script', () => {
+    const asked = [
+      'Bonjour.',
+      '我想预约。',
+      'मुझे मदद चाहिए।',
+      'هل أنت هناك؟',
+      'مجھے مدد چاہیے۔',
+      'Բարև։',
+    ];
+    expect(asked.map((text) => needed(text, 'xx'))).toEqual(asked.map(() => 500));
+    expect(needed('Well…', 'xx')).toBe(600);
+  });
+
   it('knows hesitations alone in a language without lists', () => {
     expect([needed('ehm', 'pl'), needed('chciałbym', 'pl')]).toEqual([1_100, 600]);
   });
@@ -98,6 +115,8 @@ describe('endpointing', () => {
     ['it', 'sì, va bene', 'no grazie', 'forse'],
     ['nl', 'ja hoor', 'nee, dank u', 'misschien'],
     ['pt', 'sim, por favor', 'não, obrigado', 'talvez'],
+    ['hi', 'जी हाँ, बिल्कुल', 'जी नहीं, शुक्रिया', 'शायद'],
+    ['ar', 'نعم، من فضلك', 'لا، شكرا', 'ربما'],
   ])('ends a turn soon after a yes or no in %s', (language, yes, no, neither) => {
     expect(judged(yes, language, YES_OR_NO).ms).toBe(270);
     expect(isExpectedAnswer(yes, YES_OR_NO, language)).toBe(true);
@@ -114,6 +133,8 @@ describe('endpointing', () => {
     ['it', 'uno due', 'zero doppio tre'],
     ['nl', 'een twee', 'nul dubbel drie'],
     ['pt', 'um meia', 'três meia sete'],
+    ['hi', 'एक दो', 'नौ डबल शून्य'],
+    ['ar', 'واحد اثنين', 'صفر سبعة تسعة'],
     ['ja', '1 2', '12 3'],
   ])('waits for the digits that are missing in %s', (language, two, three) => {
     expect(judged(two, language, THREE_DIGITS)).toEqual({ ms: 1_500, isIncomplete: true });
