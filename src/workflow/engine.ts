@@ -67,6 +67,8 @@ export interface DialogueEngineOptions {
   tools?: NodeTools;
   /** The engine's own lines; default: English. */
   lines?: Partial<DialogueLines>;
+  /** The voice says Latin letters only: nodes of other scripts have English lines. Default: false. */
+  isLatinOnly?: boolean;
 }
 
 export interface DialogueSummary {
@@ -111,10 +113,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     isEnabled: settings.fault_transfer_enabled ?? false,
     destination: settings.fault_transfer_destination ?? '',
   };
-  const wordingOf = wordings(
-    { lines: all, waitPhrases, isAgentLanguage: true },
-    settings.agent_language,
-  );
+  const wordingOf = wordings({ lines: all, waitPhrases, isAgentLanguage: true }, options);
   const fixed = { graph, policy, boost, faultTransfer, clips, tools, wordingOf };
   const wordingAt = ({ nodeId }: DialogueState): Wording =>
     wordingOf((nodeId === null ? undefined : graph.nodes.get(nodeId)) ?? graph.start);
@@ -139,11 +138,14 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
 
 /** The author's words, and the engine's lines of their language, in nodes of the agent's language; in others the engine's
  *  lines of that language. */
-function wordings(own: Wording, agentLanguage: string | undefined): (node: GraphNode) => Wording {
+function wordings(
+  own: Wording,
+  { settings: { agent_language: agentLanguage }, isLatinOnly }: DialogueEngineOptions,
+): (node: GraphNode) => Wording {
   return ({ language }) => {
     if (language === undefined) return own;
     if (agentLanguage !== undefined && isSameLanguage(language, agentLanguage)) return own;
-    return { lines: linesFor(language), waitPhrases: [], isAgentLanguage: false };
+    return { lines: linesFor(language, isLatinOnly), waitPhrases: [], isAgentLanguage: false };
   };
 }
 

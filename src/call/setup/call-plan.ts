@@ -57,6 +57,7 @@ export function planCall(input: {
   const settings = turnSettingsOf(input.version.configurations);
   const graph = parseGraph(input.version.definition);
   const tools = input.tools ?? NO_TOOLS;
+  const isLatinOnly = input.speech.tts.isLatinOnly === true;
   return {
     run: input.run,
     configuration: input.configuration,
@@ -70,7 +71,8 @@ export function planCall(input: {
       },
       clips: input.sounds.clips.find,
       tools,
-      lines: linesFor(settings.agent_language),
+      lines: linesFor(settings.agent_language, isLatinOnly),
+      isLatinOnly,
     }),
     tools,
     settings,

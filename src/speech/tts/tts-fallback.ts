@@ -32,6 +32,7 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
       return line.current()?.service.cushionMs ?? 0;
     },
     audioWaitMs: audioWaitMs(options.services),
+    isLatinOnly: first.service.isLatinOnly === true,
     stream,
     async synthesize(request, listener, signal) {
       if (request.isFixed !== true || !(await fixedLine(line, request, listener, signal))) {

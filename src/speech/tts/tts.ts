@@ -63,6 +63,8 @@ export interface TextToSpeech {
   readonly cushionMs?: number;
   /** How long a caller waits for its audio where no other voice is left. Milliseconds; default: 5 s. */
   readonly audioWaitMs?: number;
+  /** It says words in Latin letters only. Default: false. */
+  readonly isLatinOnly?: boolean;
   /** Resolves when all audio has been delivered. Rejects with TTS_*; with the signal's reason when aborted,
    *  after which the listener gets nothing more. */
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;

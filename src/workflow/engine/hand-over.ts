@@ -4,6 +4,7 @@
 
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 import { abandonRequest, startClosing } from './ending.ts';
+import { faultLine } from './fault-lines.ts';
 import {
   currentNode,
   log,
@@ -72,7 +73,7 @@ export function handOver(step: Step, cause: FaultCause, { isLast = false } = {})
   log(step, { type: 'function.called', callId, name: FUNCTION, arguments: { cause, destination } });
   say(step, {
     kind: 'notice',
-    text: step.lines.handOver,
+    text: faultLine(step, 'handOver'),
     interruptible: false,
     remembered: false,
   });
@@ -99,7 +100,7 @@ export function handOverFailed(step: Step, { isLast }: { isLast: boolean }): voi
   }
   const { state, lines } = step;
   state.hasFailedHandOver = true;
-  const text = state.keysOnly === true ? lines.keysOnly : lines.trouble;
+  const text = state.keysOnly === true ? lines.keysOnly : faultLine(step, 'trouble');
   say(step, { kind: 'fallback', text, interruptible: currentNode(step).interruptible });
 }
 
@@ -110,7 +111,7 @@ export function hasPerson(step: Step): boolean {
 
 /** Apologises; the call ends. */
 function endByFault(step: Step): void {
-  say(step, { kind: 'goodbye', text: step.lines.apology, interruptible: false });
+  say(step, { kind: 'goodbye', text: faultLine(step, 'apology'), interruptible: false });
   startClosing(step, 'pipeline_error');
 }
 

@@ -148,10 +148,86 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     goodbye: 'Obrigado pelo seu tempo. Adeus.',
     endingSoon: 'O nosso tempo está quase no fim: a chamada vai terminar em breve.',
   },
+  hi: {
+    sayAgain: 'माफ़ कीजिए, क्या आप इसे दोबारा कह सकते हैं?',
+    trouble: 'माफ़ कीजिए, अभी कुछ तकनीकी समस्या आ रही है। क्या आप इसे दोबारा कह सकते हैं?',
+    apology: 'मुझे खेद है, तकनीकी समस्या के कारण यह कॉल आगे नहीं चल सकती। नमस्ते।',
+    handOver:
+      'मुझे खेद है, तकनीकी समस्या आ रही है। आपकी बात किसी ऐसे व्यक्ति से कराई जा रही है जो आपकी मदद कर सकते हैं।',
+    oneMoment: ['एक क्षण रुकिए।', 'बस एक मिनट।', 'अभी देखते हैं।'],
+    stillWorking: 'इंतज़ार करने के लिए धन्यवाद। काम अभी चल रहा है।',
+    lineRestored: 'माफ़ कीजिए, लाइन कट गई थी।',
+    areYouThere: 'क्या आप लाइन पर हैं?',
+    waiting: 'ज़रूर, आराम से।',
+    stillHere: 'मैं लाइन पर हूँ।',
+    sayOtherwise:
+      'माफ़ कीजिए, बात अब भी समझ में नहीं आई। कृपया दूसरे शब्दों में कहिए, या अपने फ़ोन के बटन दबाइए।',
+    keysOnly: 'मुझे खेद है, अभी आवाज़ समझ में नहीं आ रही है। कृपया अपने फ़ोन के बटन दबाइए।',
+    confirm: 'मैंने {value} समझा। क्या यह सही है?',
+    goodbye: 'आपके समय के लिए धन्यवाद। नमस्ते।',
+    endingSoon: 'हमारा समय समाप्त होने वाला है: यह कॉल थोड़ी देर में बंद हो जाएगी।',
+  },
+  ar: {
+    sayAgain: 'عذرًا، هل يمكنك إعادة ذلك من فضلك؟',
+    trouble: 'عذرًا، لدي مشكلة تقنية الآن. هل يمكنك إعادة ذلك من فضلك؟',
+    apology: 'عذرًا، لا يمكنني متابعة هذه المكالمة بسبب مشكلة تقنية. مع السلامة.',
+    handOver: 'عذرًا، لدي مشكلة تقنية. سأحولك إلى شخص يمكنه مساعدتك.',
+    oneMoment: ['لحظة من فضلك.', 'لحظة واحدة.', 'سأتحقق من ذلك.'],
+    stillWorking: 'شكرًا على انتظارك. ما زلت أعمل على ذلك.',
+    lineRestored: 'عذرًا، انقطع الخط.',
+    areYouThere: 'هل ما زلت على الخط؟',
+    waiting: 'بالطبع، على راحتك.',
+    stillHere: 'أنا ما زلت هنا.',
+    sayOtherwise: 'عذرًا، لم أفهم بعد. يرجى قول ذلك بكلمات أخرى، أو استخدام أزرار الهاتف.',
+    keysOnly: 'عذرًا، لا يمكنني فهم الكلام حاليًا. يرجى استخدام أزرار الهاتف.',
+    confirm: 'فهمت {value}. هل هذا صحيح؟',
+    goodbye: 'شكرًا على وقتك. مع السلامة.',
+    endingSoon: 'أوشك وقتنا على الانتهاء: ستنتهي هذه المكالمة قريبًا.',
+  },
+  zh: {
+    sayAgain: '不好意思，请您再说一遍，好吗？',
+    trouble: '不好意思，我这边出了点技术问题。请您再说一遍，好吗？',
+    apology: '很抱歉，由于技术问题，我无法继续这次通话。再见。',
+    handOver: '很抱歉，我这边出了技术问题。我帮您转接能帮助您的人。',
+    oneMoment: ['请稍等。', '稍等一下。', '我看一下。'],
+    stillWorking: '感谢您的耐心等待，我还在处理。',
+    lineRestored: '不好意思，刚才线路中断了。',
+    areYouThere: '请问您还在吗？',
+    waiting: '好的，您慢慢来。',
+    stillHere: '我还在。',
+    sayOtherwise: '不好意思，我还是没听懂。请您换个说法，或者使用电话按键。',
+    keysOnly: '很抱歉，我现在无法识别语音。请使用电话按键。',
+    confirm: '我听到的是{value}，对吗？',
+    goodbye: '感谢您的时间，再见。',
+    endingSoon: '我们的时间快到了，通话即将结束。',
+  },
+  ja: {
+    sayAgain: '恐れ入りますが、もう一度おっしゃっていただけますか？',
+    trouble:
+      '申し訳ございません、ただいま技術的な問題が発生しております。もう一度おっしゃっていただけますか？',
+    apology: '申し訳ございません、技術的な問題のため通話を続けることができません。失礼いたします。',
+    handOver: '申し訳ございません、技術的な問題が発生しました。担当者におつなぎします。',
+    oneMoment: ['少々お待ちください。', 'ただいま確認いたします。', '少しお待ちください。'],
+    stillWorking: 'お待たせしております。まだ確認中です。',
+    lineRestored: '申し訳ございません、通話が途切れておりました。',
+    areYouThere: 'もしもし、聞こえていらっしゃいますか？',
+    waiting: 'はい、ごゆっくりどうぞ。',
+    stillHere: 'はい、こちらにおります。',
+    sayOtherwise:
+      '申し訳ございません、まだ聞き取れませんでした。別の言い方でお話しいただくか、電話のボタンをお使いください。',
+    keysOnly: '申し訳ございません、ただいま音声を認識できません。電話のボタンをお使いください。',
+    confirm: '{value}でよろしいでしょうか？',
+    goodbye: 'お時間をいただきありがとうございました。失礼いたします。',
+    endingSoon: 'まもなくお時間となりますので、通話が終了します。',
+  },
 };
 
-/** For a BCP 47 tag, such as `de-AT`; English for a language without lines. */
-export function linesFor(language: string): DialogueLines {
+/** Not written in Latin letters. */
+const OTHER_SCRIPTS: ReadonlySet<string> = new Set(['hi', 'ar', 'zh', 'ja']);
+
+/** For a BCP 47 tag, such as `de-AT`; English for a language without lines, and for one whose script the voice lacks. */
+export function linesFor(language: string, isLatinOnly = false): DialogueLines {
   const [first = ''] = language.toLowerCase().split(/[-_]/);
-  return { ...ENGLISH_LINES, ...(Object.hasOwn(LINES, first) ? LINES[first] : {}) };
+  const isKnown = Object.hasOwn(LINES, first) && !(isLatinOnly && OTHER_SCRIPTS.has(first));
+  return { ...ENGLISH_LINES, ...(isKnown ? LINES[first] : {}) };
 }

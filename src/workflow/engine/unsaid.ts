@@ -1,6 +1,7 @@
 // Answers without audio: the voice cannot speak the text (another script, symbols alone), or it fails. A fixed line takes
 // the answer's place; if that has no audio either, the agent hands the caller over or ends the call.
 
+import { faultLine } from './fault-lines.ts';
 import { takeFault } from './hand-over.ts';
 import { entryOf } from './history.ts';
 import { currentNode, type Step, say } from './step.ts';
@@ -31,11 +32,11 @@ export function isUnsaid(
 
 /** Counts utterances without a sound; says the line once nothing else is about to be said. */
 export function replaceUnsaid(step: Step): void {
-  const { state, lines } = step;
+  const { state } = step;
   state.unsaid = (state.unsaid ?? 0) + 1;
   if (state.phase !== 'talking' || state.speaking.length > 0) return;
   if (state.request !== null || state.tools !== null) return;
   if (takeFault(step, 'voice', state.unsaid >= UNSAID_MAX)) return;
   const { interruptible } = currentNode(step);
-  say(step, { kind: 'fallback', text: lines.trouble, interruptible });
+  say(step, { kind: 'fallback', text: faultLine(step, 'trouble'), interruptible });
 }

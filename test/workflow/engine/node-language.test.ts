@@ -22,11 +22,16 @@ const graph = (language?: string) =>
   );
 
 /** The engine after the caller has chosen the second node, and what it says for each event then. */
-function inSecondNode(language: string | undefined, settings: Record<string, unknown> = {}) {
+function inSecondNode(
+  language: string | undefined,
+  settings: Record<string, unknown> = {},
+  isLatinOnly = false,
+) {
   const engine: DialogueEngine = createEngine({
     graph: graph(language),
     policy: 'scripted',
     settings: { dictionary: '', ...settings },
+    isLatinOnly,
   });
   let { initial: state } = engine;
   const send = (event: Parameters<DialogueEngine['step']>[1]): string[] => {
@@ -48,6 +53,13 @@ describe('a node in a language of its own', () => {
     expect(at.lines().waits).toContain('Einen Moment bitte.');
     expect(at.send({ at: 2, type: 'line-restored' })).toEqual([linesFor('de').lineRestored]);
     expect(at.send({ at: 3, type: 'waiting' }).join()).toMatch(/Moment|Augenblick|Ich sehe/);
+  });
+
+  it('has English lines in place of those that the voice has no letters for', () => {
+    const restored = (language: string) =>
+      inSecondNode(language, {}, true).send({ at: 2, type: 'line-restored' });
+    expect(restored('hi')).toEqual([linesFor('en').lineRestored]);
+    expect(restored('de')).toEqual([linesFor('de').lineRestored]);
   });
 
   it("has no line that the author wrote in the agent's language", () => {

@@ -78,6 +78,29 @@ describe('an answer without a sound', () => {
     expect(at.state).toMatchObject({ phase: 'closing', endReason: 'pipeline_error' });
   });
 
+  // The last resort of a call is a voice with Latin letters only: a line in the agent's script would have no sound either.
+  it.each(['hi', 'ar', 'zh-CN', 'ja'])(
+    'is replaced by English where the agent speaks %s',
+    (language) => {
+      const at = conversation({}, language);
+      expect(at.answers('東京')).toEqual([ENGLISH_LINES.trouble]);
+      const [speaking = 0] = at.state.speaking;
+      expect(at.hears(speaking, '')).toEqual([ENGLISH_LINES.apology]);
+    },
+  );
+
+  it('is replaced in the language of the agent where that has Latin letters', () => {
+    expect(conversation({}, 'de').answers('東京')).toEqual([linesFor('de').trouble]);
+  });
+
+  it('has nothing to do with a fault of the model, which is explained in the language of the agent', () => {
+    const at = conversation({}, 'hi');
+    const { requestId } = at.asks('hello');
+    expect(at.says({ type: 'model-failed', requestId, code: 'LLM_FAILED' })).toEqual([
+      linesFor('hi').trouble,
+    ]);
+  });
+
   it('does not count when it was interrupted, and not together with an earlier one that was heard over', () => {
     const at = conversation();
     const { requestId, utteranceId } = at.asks('hello');

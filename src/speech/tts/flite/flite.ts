@@ -85,6 +85,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     name: 'flite',
     model: options.voice ?? 'slt',
     audioWaitMs: deadlineMs + MARGIN_MS,
+    isLatinOnly: true,
     async synthesize(request, listener, signal) {
       signal.throwIfAborted();
       const voice = knownVoice(request.voice) ?? options.voice ?? 'slt';
