@@ -238,4 +238,26 @@ describe('a call whose node has another language', () => {
     expect(tts.rendered).toContain(linesFor('en').apology);
     expect(new Set(tts.rendered).size).toBe(tts.rendered.length);
   });
+
+  it.each([
+    [true, 'en'],
+    [false, 'hi'],
+  ])(
+    'has letters for the lines of its agent: Latin ones alone %s, lines in %s',
+    async (isLatinOnly, language) => {
+      const { harness } = held;
+      const tts = Object.assign(new FakeTts(harness.clock), { isLatinOnly });
+      Object.assign(harness.speech, { tts, llm: services(harness.clock).models.english });
+      await harness.prepare(
+        definition([start('hello', { greeting: 'Hello.' }), end('bye')], [edge('hello', 'bye')]),
+        { agent_language: 'hi' },
+      );
+      const { stream, run } = await harness.inboundCall();
+      await harness.passUntil(() => tts.rendered.includes(linesFor(language).apology));
+      stream.hangUp();
+      await harness.ended(run);
+      const other = linesFor(isLatinOnly ? 'hi' : 'en').apology;
+      expect(tts.rendered).not.toContain(other);
+    },
+  );
 });

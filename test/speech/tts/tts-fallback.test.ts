@@ -5,8 +5,10 @@ import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { faultOf, StreamedTts } from '../../fakes/services/streamed-tts.ts';
+import { FakeTts } from '../../fakes/speech-services.ts';
 import { CallRig } from '../../pipeline/call-rig.ts';
 import {
   CLAUSE,
@@ -94,6 +96,12 @@ describe('the voices of a call', () => {
     await clock.advanceAsync(40);
     expect([heard.ends, heard.from]).toEqual([['done'], [0]]);
     expect(heard.ms).toBe(CLAUSE.length * MS_PER_CHARACTER);
+  });
+
+  it('have Latin letters only where the first one has', () => {
+    const latin = Object.assign(new FakeTts(new FakeClock()), { isLatinOnly: true });
+    const of = (...voices: Parameters<typeof setUp>) => setUp(...voices).open().isLatinOnly;
+    expect([of(latin, {}), of({}, latin), of({})]).toEqual([true, false, false]);
   });
 
   it('have as long in a call as all of them take', async () => {

@@ -161,6 +161,7 @@ describe('flite, when its threads fail', () => {
     await outcome;
     expect(code).toBe('TTS_TIMEOUT');
     expect(speech.audioWaitMs).toBeGreaterThan(8_000);
+    expect(speech.isLatinOnly).toBe(true);
     clock.advance(1_000);
     const next = synthesize(speech, 'next');
     await settle();
