@@ -3,10 +3,11 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
-import type {
-  AnswerRequest,
-  HostedProvider,
-  WebhookReply,
+import {
+  type AnswerRequest,
+  type HostedProvider,
+  isHosted,
+  type WebhookReply,
 } from '../../telephony/provider/provider.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
@@ -48,10 +49,16 @@ export class CallPreparation {
   /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
   async answer(call: HostedCall, callId: string): Promise<WebhookReply> {
     const { tokens, publicUrl, actions, registry, unconnected } = this.#deps;
-    const { provider } = call;
-    const { run } = await this.prepare(call);
-    // A command that reaches the provider twice is carried out once, with the URL of the first.
+    const { provider, run } = call;
     const isCommand = provider.capabilities.answerStyle === 'command';
+    try {
+      await this.prepare(call);
+    } catch (error) {
+      if (!isCommand || !this.#isTaken(call)) throw error;
+      return provider.webhook.acknowledge();
+    }
+    if (isCommand && registry.connected(run.id)) return provider.webhook.acknowledge();
+    // A command that reaches the provider twice is carried out once, with the URL of the first.
     const token = isCommand ? tokens.reissue(run.id, TOKEN_MS) : tokens.issue(run.id, TOKEN_MS);
     const request = {
       runId: run.id,
@@ -99,14 +106,23 @@ export class CallPreparation {
     const { planner, registry, unconnected } = this.#deps;
     try {
       const plan = await planner.plan(call);
+      // No media would ever take this plan.
+      if (registry.connected(call.run.id)) return plan;
       if (!registry.addPrepared(plan)) {
         throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
       }
       planner.prepareFirstWords(plan);
       return plan;
     } catch (error) {
-      await unconnected.fail(call, error);
+      if (!this.#isTaken(call)) await unconnected.fail(call, error);
       throw error;
     }
+  }
+
+  /** The webhook is a repetition: the first one has connected the call, or has sent the command that does. */
+  #isTaken({ run, provider }: PlannedCall): boolean {
+    const { registry } = this.#deps;
+    const isCommand = isHosted(provider) && provider.capabilities.answerStyle === 'command';
+    return registry.connected(run.id) || (isCommand && registry.isPrepared(run.id));
   }
 }

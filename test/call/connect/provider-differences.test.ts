@@ -13,6 +13,7 @@ import type {
 } from '../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { deferred } from '../../fakes/deferred.ts';
 import {
   ACCOUNT,
   CALL,
@@ -159,6 +160,39 @@ describe('a provider that is answered by commands', () => {
     await harness.connectTo(at.commands[0] ?? '');
     await report(at, runId, 'in-progress');
     expect(at.commands).toHaveLength(1);
+  });
+
+  // A provider that got no reply within two seconds repeats its webhook at the moment at which the media open.
+  it.each([
+    ['is planned', undefined],
+    ['cannot be planned', new GatewayError('STORE_UNAVAILABLE')],
+  ])('has its call left alone where the webhook comes again and %s too late', async (_, fault) => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    const { runId } = await startWith(harness, at);
+    const { runs } = harness.deps.store;
+    const adopt = runs.adopt.bind(runs);
+    const slow = deferred();
+    let adoptions = 0;
+    runs.adopt = async (id) => {
+      adoptions += 1;
+      if (adoptions === 1) return adopt(id);
+      await slow.promise;
+      if (fault !== undefined) throw fault;
+      return adopt(id);
+    };
+    await report(at, runId, 'in-progress');
+    const again = report(at, runId, 'in-progress');
+    await harness.until(() => adoptions === 2);
+    const stream = await harness.connectTo(at.commands[0] ?? '');
+    stream.start();
+    slow.resolve();
+    expect((await again).status).toBe(200);
+    expect([at.commands.length, harness.hangUps.length]).toEqual([1, 0]);
+    expect((await harness.run(runId)).state).toBe('running');
+    stream.hangUp();
+    await harness.ended({ id: runId });
+    expect(at.control.calls).toBe(0);
   });
 
   it('gets a refusal only if the webhook was proven', async () => {
