@@ -25,8 +25,11 @@ const RING_S_MAX = 120;
 export const VONAGE_CALL_S_MAX = 7_200;
 
 const DIALABLE = /^(\d{7,15}|sips?:\S+)$/i;
-/** Calls in one list, and how many of them are returned. */
-const LIST_MAX = 100;
+/** Records in one page of the list of calls, which cannot be limited to two numbers. */
+const PAGE_SIZE = 100;
+/** Pages that are read: two minutes of three calls a second, each with a second record for its media socket. */
+const PAGES_MAX = 8;
+/** Calls that are returned. */
 const FIND_MAX = 20;
 /** Tolerance between Vonage's clock and ours. */
 const CLOCKS_APART_MS = 60_000;
@@ -113,24 +116,50 @@ function callQueries(client: VonageClient): Pick<ProviderControl, 'getCall' | 'f
     getCall: (credentials, callId, signal) => readCall(client, credentials, callId, signal),
 
     async findCalls(credentials, { from, to, since }, signal) {
-      const start = new Date(since.getTime() - CLOCKS_APART_MS).toISOString();
-      const query = new URLSearchParams([
-        ['date_start', `${start.slice(0, 19)}Z`],
-        ['page_size', String(LIST_MAX)],
-        ['order', 'desc'],
-      ]);
-      const wanted = callsRequest('find-calls', 'GET', { suffix: `?${query}`, repeatable: true });
-      const answer = await client.send(credentials, wanted, signal);
-      const page = answerOf(answer, wanted, callList)._embedded;
-      const matching = page.calls.filter(
-        (each) => addressOf(each.to) === to && (from === null || addressOf(each.from) === from),
-      );
-      return matching.slice(0, FIND_MAX).flatMap(({ uuid, status: word }) => {
+      const asking = { client, credentials, since, signal };
+      const found: z.infer<typeof listed>[] = [];
+      let isWhole = false;
+      // Oldest first: the call is near `since`, whatever was placed after it.
+      for (let page = 0; page < PAGES_MAX && !isWhole; page += 1) {
+        const calls = await listCalls(asking, page * PAGE_SIZE);
+        const isBetween = (each: z.infer<typeof listed>): boolean =>
+          addressOf(each.to) === to && (from === null || addressOf(each.from) === from);
+        found.push(...calls.filter(isBetween));
+        isWhole = calls.length < PAGE_SIZE;
+      }
+      // Of what was not read, nothing is known.
+      if (found.length === 0 && !isWhole) return undefined;
+      const newest = found.slice(0, FIND_MAX).toReversed();
+      return newest.flatMap(({ uuid, status: word }) => {
         const status = statusOf(word);
         return status === undefined ? [] : [{ callId: uuid, status }];
       });
     },
   };
+}
+
+interface Listing {
+  client: VonageClient;
+  credentials: ProviderCredentials;
+  since: Date;
+  signal: AbortSignal;
+}
+
+/** One page of the account's calls, from this record on. */
+async function listCalls(
+  { client, credentials, since, signal }: Listing,
+  recordIndex: number,
+): Promise<z.infer<typeof listed>[]> {
+  const start = new Date(since.getTime() - CLOCKS_APART_MS).toISOString();
+  const query = new URLSearchParams([
+    ['date_start', `${start.slice(0, 19)}Z`],
+    ['page_size', String(PAGE_SIZE)],
+    ['record_index', String(recordIndex)],
+    ['order', 'asc'],
+  ]);
+  const wanted = callsRequest('find-calls', 'GET', { suffix: `?${query}`, repeatable: true });
+  const answer = await client.send(credentials, wanted, signal);
+  return answerOf(answer, wanted, callList)._embedded.calls;
 }
 
 function dialBody(request: DialRequest): Record<string, unknown> {

@@ -127,8 +127,10 @@ function createCall(account: Account, body: string): RestAnswer {
 function listCalls(account: Account, query: URLSearchParams): RestAnswer {
   const since = Date.parse(query.get('date_start') ?? '') || 0;
   const found = [...account.calls.values()].filter(({ createdAt }) => createdAt >= since);
-  const calls = found.toReversed().map(callBody);
-  return { status: 200, body: { count: calls.length, ['_embedded']: { calls } } };
+  const ordered = query.get('order') === 'desc' ? found.toReversed() : found;
+  const from = Number(query.get('record_index') ?? 0);
+  const calls = ordered.slice(from, from + Number(query.get('page_size') ?? 10)).map(callBody);
+  return { status: 200, body: { count: found.length, ['_embedded']: { calls } } };
 }
 
 function callBody(call: VonageCall): Record<string, unknown> {

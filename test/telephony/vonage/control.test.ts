@@ -199,6 +199,31 @@ describe('a call over Vonage', () => {
     expect(faultsOf(last())).toEqual([]);
     expect(last().path).toContain('date_start=2027-01-15T07%3A59%3A00Z');
   });
+
+  // The list is of the whole account: a campaign at Vonage's three calls a second has filled its page of 100 within 20 s.
+  it.each([
+    ['on the first of many pages', 30, 700, [{ callId: 'ours', status: 'ringing' }]],
+    ['on a later page', 650, 700, [{ callId: 'ours', status: 'ringing' }]],
+    ['nowhere, is certainly not there', -1, 700, []],
+    ['not where it can be looked for, may be there', 2_000, 2_500, undefined],
+  ])('among many others, found %s', async (_where, at, count, expected) => {
+    const record = (index: number) => ({
+      ...{ uuid: index === at ? 'ours' : `other-${index}`, status: 'ringing' },
+      to: [{ type: 'phone', number: index === at ? request.to : '14155559999' }],
+      from: { type: 'phone', number: NUMBER },
+    });
+    server.answer = ({ path }) => {
+      const query = new URL(path, 'http://x').searchParams;
+      const oldestFirst = Array.from({ length: count }, (_, index) => record(index));
+      const all = query.get('order') === 'desc' ? oldestFirst.toReversed() : oldestFirst;
+      const from = Number(query.get('record_index') ?? 0);
+      const calls = all.slice(from, from + Number(query.get('page_size')));
+      return { status: 200, body: { count, ['_embedded']: { calls } } };
+    };
+    const wanted = { runId: '1', from: NUMBER, to: request.to, since: new Date(1_800_000_000_000) };
+    expect(await control.findCalls(credentials(), wanted, signal)).toEqual(expected);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+  });
 });
 
 describe('the numbers of a Vonage account', () => {
