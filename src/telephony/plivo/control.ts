@@ -1,6 +1,7 @@
 // Plivo's calls over REST: place, end, redirect, read. Source: plivo.com/docs/voice/api/call
 
 import { z } from 'zod';
+import type { CallStatus } from '../../model/provider.ts';
 import type { AccountClient } from '../plivo-xml/account-client.ts';
 import { outcomeOf, secondsOf, statusOf } from '../plivo-xml/call-fields.ts';
 import {
@@ -24,16 +25,19 @@ import { plivoNumbers } from './numbers.ts';
 /** Plivo's own limits, in seconds. */
 const RING_S_MAX = 600;
 export const PLIVO_CALL_S_MAX = 86_400;
-/** Calls in one list. */
+/** Calls in one list: Plivo gives no more. */
 const FIND_MAX = 20;
 /** Tolerance between Plivo's clock and ours. */
 const CLOCKS_APART_MS = 60_000;
 /** Plivo detects for at most this long; meanwhile the conversation goes on. */
 const DETECTION_MS = 5_000;
 
-const openCall = z.looseObject({ call_status: z.string() });
+const number = z.string().nullish();
+const openCall = z.looseObject({ call_status: z.string(), from: number, to: number });
 const record = z.looseObject({
   call_uuid: z.string().optional(),
+  from_number: number,
+  to_number: number,
   call_state: z.string().nullish(),
   hangup_cause_code: z.union([z.string(), z.int()]).nullish(),
   hangup_cause_name: z.string().nullish(),
@@ -80,29 +84,30 @@ export function createPlivoControl(rest: Rest): ProviderControl {
     async findCalls(credentials, { from, to, since }, signal) {
       const numbers = { to_number: to, ...(from !== null && { from_number: from }) };
       const list = <T>(query: Record<string, string>, schema: z.ZodType<T>) => {
-        const path = `Call/?${new URLSearchParams({ ...query, ...numbers })}`;
+        const path = `Call/?${new URLSearchParams(query)}`;
         return lookUp(client, { credentials, action: 'find-calls', path, schema, signal });
       };
       const [live, queued, ended] = await Promise.all([
-        list({ status: 'live' }, openCalls),
+        list({ status: 'live', ...numbers }, openCalls),
         list({ status: 'queued' }, openCalls),
-        list({ limit: String(FIND_MAX) }, records),
+        list({ limit: String(FIND_MAX), ...numbers }, records),
       ]);
-      const open = [...(live?.calls ?? []), ...(queued?.calls ?? [])].slice(0, FIND_MAX);
+      const look = { credentials, signal, numbers: { from, to } };
+      const between = (ids: readonly string[] = [], status: OpenStatus) =>
+        ids.slice(0, FIND_MAX).map((callId) => openBetween(client, { ...look, callId }, status));
       // An open call says nothing of when it was placed, and must not be overlooked.
-      const found = await Promise.all(
-        open.map(async (callId) => {
-          const call = await getCall(client, { credentials, callId, signal });
-          return call === undefined ? [] : [{ callId, status: call.status }];
-        }),
-      );
+      const open = [...between(live?.calls, 'live'), ...between(queued?.calls, 'queued')];
+      const found = (await Promise.all(open)).flat();
       const sinceMs = since.getTime() - CLOCKS_APART_MS;
       const over = (ended?.objects ?? []).flatMap((call) => {
         const isOlder = Date.parse(call.initiation_time ?? '') < sinceMs;
         const { call_uuid: callId } = call;
         return callId === undefined || isOlder ? [] : [{ callId, status: snapshotOf(call).status }];
       });
-      return [...found.flat(), ...over].slice(0, FIND_MAX);
+      // The queue is listed for the whole account, without a filter: what is behind its first calls is not known.
+      const isCut = (queued?.calls.length ?? 0) >= FIND_MAX;
+      if (isCut && found.length + over.length === 0) return undefined;
+      return [...found, ...over].slice(0, FIND_MAX);
     },
   };
 }
@@ -121,25 +126,62 @@ function detection(
   };
 }
 
-/** A call is live, over with a record, or still in Plivo's queue. */
+type OpenStatus = 'live' | 'queued';
+
+interface Look {
+  credentials: ProviderCredentials;
+  callId: string;
+  signal: AbortSignal;
+}
+
+/** A call, with its numbers as far as Plivo names them. */
+interface KnownCall {
+  snapshot: CallSnapshot;
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+}
+
 async function getCall(
   client: AccountClient<PlivoConfig>,
-  {
-    credentials,
-    callId,
-    signal,
-  }: { credentials: ProviderCredentials; callId: string; signal: AbortSignal },
+  look: Look,
 ): Promise<CallSnapshot | undefined> {
-  const read = <T>(query: string, schema: z.ZodType<T>) => {
-    const path = `${callPath(callId)}${query}`;
-    return lookUp(client, { credentials, action: 'get-call', path, schema, signal });
-  };
-  const live = await read('?status=live', openCall);
-  if (live !== undefined) return openSnapshot(live.call_status);
-  const over = await read('', record);
-  if (over !== undefined) return snapshotOf(over);
-  const queued = await read('?status=queued', openCall);
-  return queued && openSnapshot(queued.call_status);
+  return (await readCall(client, look))?.snapshot;
+}
+
+/** A call is live, over with a record, or still in Plivo's queue. */
+async function readCall(
+  client: AccountClient<PlivoConfig>,
+  look: Look,
+): Promise<KnownCall | undefined> {
+  const live = await readOpen(client, look, 'live');
+  if (live !== undefined) return live;
+  const path = callPath(look.callId);
+  const over = await lookUp(client, { ...look, action: 'get-call', path, schema: record });
+  if (over === undefined) return readOpen(client, look, 'queued');
+  return { snapshot: snapshotOf(over), from: over.from_number, to: over.to_number };
+}
+
+async function readOpen(
+  client: AccountClient<PlivoConfig>,
+  look: Look,
+  status: OpenStatus,
+): Promise<KnownCall | undefined> {
+  const path = `${callPath(look.callId)}?status=${status}`;
+  const call = await lookUp(client, { ...look, action: 'get-call', path, schema: openCall });
+  return call && { snapshot: openSnapshot(call.call_status), from: call.from, to: call.to };
+}
+
+/** The call, if it is one between the two numbers. It may have left the list meanwhile. */
+async function openBetween(
+  client: AccountClient<PlivoConfig>,
+  { numbers: { from, to }, ...look }: Look & { numbers: { from: string | null; to: string } },
+  status: OpenStatus,
+): Promise<{ callId: string; status: CallStatus }[]> {
+  const call = (await readOpen(client, look, status)) ?? (await readCall(client, look));
+  const isOther = (wanted: string | null, number: string | null | undefined): boolean =>
+    wanted !== null && Boolean(number) && number?.replace(/^\+/, '') !== wanted;
+  if (call === undefined || isOther(to, call.to) || isOther(from, call.from)) return [];
+  return [{ callId: look.callId, status: call.snapshot.status }];
 }
 
 /** A live call with a word of a later version is in progress. */

@@ -205,6 +205,47 @@ describe('a call at Plivo', () => {
     ]);
     expect(server.asked.flatMap(faultsOf)).toEqual([]);
   });
+
+  // Plivo filters live calls and records by number; its queue is listed whole, and a campaign beyond the account's
+  // calls a second fills it.
+  it('is not mistaken for another one that waits in the queue of the account', async () => {
+    const waiting: Record<string, { from: string; to: string }> = {
+      'of-others': { from: '14155550100', to: '14155550177' },
+      'from-others': { from: '14155550166', to: '14155550101' },
+      ours: { from: '14155550100', to: '14155550101' },
+    };
+    server.answer = ({ path }) => {
+      const { pathname, searchParams } = new URL(path, 'http://x');
+      const queued = waiting[pathname.split('/').at(-2) ?? ''];
+      const isQueue = searchParams.get('status') === 'queued';
+      if (queued !== undefined) {
+        const body = { call_status: 'queued', ...queued };
+        return isQueue ? { status: 200, body } : { status: 404, body: {} };
+      }
+      const calls = isQueue ? Object.keys(waiting) : [];
+      return { status: 200, body: { calls, objects: [] } };
+    };
+    const wanted = { runId: '1', from: '14155550100', to: '14155550101', since: new Date() };
+    expect(await control.findCalls(credentials(), wanted, signal)).toEqual([
+      { callId: 'ours', status: 'initiated' },
+    ]);
+    expect(server.asked.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it('may be behind the first ones of a long queue', async () => {
+    const queue = Array.from({ length: 20 }, (_, index) => `other-${index}`);
+    server.answer = ({ path }) => {
+      const { pathname, searchParams } = new URL(path, 'http://x');
+      const isQueue = searchParams.get('status') === 'queued';
+      if (pathname.includes('/other-')) {
+        const body = { call_status: 'queued', from: '14155550100', to: '14155550177' };
+        return isQueue ? { status: 200, body } : { status: 404, body: {} };
+      }
+      return { status: 200, body: { calls: isQueue ? queue : [], objects: [] } };
+    };
+    const wanted = { runId: '1', from: '14155550100', to: '14155550101', since: new Date() };
+    expect(await control.findCalls(credentials(), wanted, signal)).toBeUndefined();
+  });
 });
 
 describe('a number at Plivo', () => {
