@@ -2,7 +2,7 @@
 // open until the next start of the process.
 
 import { describe, expect, it } from 'vitest';
-import { chat, withCallHarness } from '../call-harness.ts';
+import { chat, twilioAnswers, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 const broken = (): never => {
@@ -37,6 +37,40 @@ describe('a call whose end meets a fault', () => {
     expect(done.state).toBe('completed');
     expect((await harness.events(run)).at(-1)?.body.type).toBe('call.ended');
     expect(harness.errors.map(({ step: failed }) => failed)).toEqual([step]);
+  });
+});
+
+// One request was sent. Where a call goes on without its media, as at Telnyx, the other party was left on a silent line by
+// a single 429, as when many calls end at once, or by a connection that broke.
+describe('a call whose hang-up fails for a moment', () => {
+  it.each([429, 503, 'reset'] as const)('with %s is hung up once it can be', async (fault) => {
+    const { harness, run } = await talking();
+    harness.rest.answer = (asked) => {
+      if (harness.hangUps.length > 2) return twilioAnswers(asked);
+      return fault === 'reset' ? 'reset' : { status: fault, body: {} };
+    };
+    await harness.pass(21_000);
+    await harness.passThrough(() => harness.hangUps.length === 3);
+    await harness.ended(run);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('is given up after four attempts, and closed', async () => {
+    const { harness, run } = await talking();
+    harness.rest.answer = { status: 500, body: {} };
+    await harness.pass(21_000);
+    await harness.passThrough(() => harness.hangUps.length === 4);
+    expect((await harness.ended(run)).state).toBe('completed');
+    await harness.pass(10_000);
+    expect(harness.hangUps).toHaveLength(4);
+  });
+
+  it('is not hung up again where the provider refuses', async () => {
+    const { harness, run } = await talking();
+    harness.rest.answer = { status: 403, body: {} };
+    await harness.pass(21_000);
+    await harness.ended(run);
+    expect(harness.hangUps).toHaveLength(1);
   });
 });
 
