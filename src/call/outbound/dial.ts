@@ -12,7 +12,9 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { Store } from '../../store/store.ts';
-import type { DialResult } from '../../telephony/provider/provider.ts';
+import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import type { DialResult, TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { connectivityOf } from '../../telephony/registry/configuration.ts';
 import type { CallServices } from '../setup/call-services.ts';
 import { CALL_S_EXTRA, callbackUrls, RING_S } from '../setup/callback-urls.ts';
 import type { DialRecord, DialRequestOfRun } from './dial-record.ts';
@@ -112,7 +114,7 @@ export class ProviderDial {
     const request = {
       runId: run.id,
       from: from === null ? null : provider.formatAddress(from),
-      to: provider.formatAddress(to),
+      to: provider.formatAddress(dialledNumber(to, provider)),
       ...callbackUrls(publicUrl, provider, run.id),
       ringS: RING_S,
       callS: Math.min(agent.callS + CALL_S_EXTRA, limit.max),
@@ -130,4 +132,13 @@ export class ProviderDial {
       deadline.done();
     }
   }
+}
+
+const WITH_COUNTRY = /^\s*(?:\+|00)/;
+
+/** A number with its country code as providers take it: they refuse spaces, parentheses and `00`. Bare digits are the
+ *  provider's to complete; what SIP trunks and PBXs dial is theirs. */
+function dialledNumber(to: string, { name }: TelephonyProvider): string {
+  const isKnown = WITH_COUNTRY.test(to) && connectivityOf(name) === 'api';
+  return (isKnown ? normalizeAddress(to, null)?.normalized : undefined) ?? to;
 }

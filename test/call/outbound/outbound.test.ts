@@ -129,6 +129,24 @@ describe('a start is refused', () => {
 });
 
 describe('a call that is started', () => {
+  // As a customer's own records have them; Telnyx and Vonage refuse anything but + and digits.
+  it.each(['+1 (415) 555-0100', ' +1-415-555-0100 ', '001 415 555 0100'])(
+    'to a number that is written %s goes to the number itself',
+    async (phoneNumber) => {
+      const harness = await held.harness.prepare();
+      const { runId } = await harness.start({ phoneNumber });
+      expect(dialled(harness).get('To')).toBe(CALLER);
+      const { called_number: called } = (await harness.run(runId)).initialContext;
+      expect(called).toBe(phoneNumber);
+    },
+  );
+
+  it.each(['14155550100', 'sip:Bob@pbx.example.com'])('to %s goes there as it is', async (to) => {
+    const harness = await held.harness.prepare();
+    await harness.start({ phoneNumber: to });
+    expect(dialled(harness).get('To')).toBe(to);
+  });
+
   it('is dialled once, with its own URLs, and leaves a run with the contract’s context', async () => {
     const harness = await held.harness.prepare();
     const initialContext = {
