@@ -187,6 +187,11 @@ export async function rejectCall(
 
 function dialBody(request: DialRequest, config: TelnyxConfig): Record<string, unknown> {
   const { runId, from, to, statusUrl, ringS, callS } = request;
+  if (!config.webhook_public_key) {
+    // The media are asked for as a webhook says that the call was answered: it would ring, and be silent.
+    const reason = 'webhook_public_key is missing, which verifies the webhooks of calls';
+    throw new GatewayError('PROVIDER_AUTH', { provider: 'telnyx', reason });
+  }
   if (!config.connection_id) {
     const reason = 'the configuration names no call control application: store it again';
     throw new GatewayError('PROVIDER_REFUSED', { provider: 'telnyx', action: 'dial', reason });

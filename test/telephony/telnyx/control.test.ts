@@ -88,6 +88,14 @@ describe('a dial over Telnyx', () => {
     expect(lastBody()).toMatchObject({ timeout_secs: 5, time_limit_secs: 30 });
   });
 
+  it('is not sent where its webhooks could not be verified', async () => {
+    for (const key of [null, '']) {
+      const dialling = control.dial(credentials({ webhook_public_key: key }), request, signal);
+      await expect(dialling).rejects.toThrow(/webhook_public_key is missing/);
+    }
+    expect(server.asked).toEqual([]);
+  });
+
   it('without an application is not sent', async () => {
     const dialling = control.dial(credentials({ connection_id: null }), request, signal);
     await expect(dialling).rejects.toMatchObject({ code: 'PROVIDER_REFUSED' });
