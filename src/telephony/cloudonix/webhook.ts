@@ -107,8 +107,10 @@ function isOpen(status: CallStatus): boolean {
 }
 
 function inboundCall(request: ProviderRequest, fields: Fields, callId: string): ProviderEvent {
-  const [from, to] = [textOf(fields, 'From'), textOf(fields, 'To')];
-  if (from === undefined || to === undefined) throw malformed(request);
+  const to = textOf(fields, 'To');
+  if (to === undefined) throw malformed(request);
+  // A caller may withhold its number.
+  const from = textOf(fields, 'From') ?? 'anonymous';
   return {
     ...{ kind: 'inbound-call', callId, from, to },
     accountId: domainOf(request),

@@ -33,7 +33,8 @@ const callPayload = z.object({ call_control_id: text });
 const inboundPayload = z.object({
   call_control_id: text,
   connection_id: z.coerce.string().min(1).max(RAW_CHARACTERS_MAX),
-  from: text,
+  /** Empty, or not there, of a caller who withholds it. */
+  from: z.string().max(RAW_CHARACTERS_MAX).nullish(),
   to: text,
 });
 type Envelope = z.infer<typeof envelope>['data'];
@@ -138,7 +139,8 @@ function parse(request: ProviderRequest): ProviderEvent {
 function inboundCall(request: ProviderRequest, event: Envelope, callId: string): ProviderEvent {
   const read = inboundPayload.safeParse(event.payload);
   if (!read.success) throw malformed(request);
-  const { connection_id: accountId, from, to } = read.data;
+  const { connection_id: accountId, to } = read.data;
+  const from = read.data.from || 'anonymous';
   const dedupeKey = `telnyx:${callId}:inbound`;
   return { kind: 'inbound-call', callId, accountId, from, to, dedupeKey, raw: rawOf(event) };
 }

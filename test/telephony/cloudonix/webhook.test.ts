@@ -84,6 +84,11 @@ describe('a webhook of a call over Cloudonix', () => {
     expect(parse(post(INBOUND, { ...call, ['Direction']: direction })).kind).toBe('inbound-call');
   });
 
+  it.each([[''], [undefined]])('of a caller who withholds the number (%j) is a call', (from) => {
+    const request = post(INBOUND, { ...call, ['From']: from });
+    expect(parse(request)).toMatchObject({ kind: 'inbound-call', from: 'anonymous' });
+  });
+
   it.each([
     [
       'of a call that we placed',

@@ -51,6 +51,14 @@ describe('a webhook of Telnyx', () => {
     expect(webhook.accountOf(event('x', { connection_id: 7 }))).toBe('7');
   });
 
+  it.each([[''], [null], [undefined]])(
+    'of a caller who withholds the number (%j) is a call',
+    (from) => {
+      const call = parse('call.initiated', { direction: 'incoming', from });
+      expect(call).toMatchObject({ kind: 'inbound-call', from: 'anonymous', to: '+14155550100' });
+    },
+  );
+
   it('of a call that we placed is no inbound call', () => {
     expect(parse('call.initiated', { direction: 'outgoing' })).toMatchObject({
       kind: 'status',
