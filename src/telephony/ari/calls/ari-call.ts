@@ -21,6 +21,8 @@ export class AriCall {
   transferredTo: { channelId: string; bridgeId: string } | undefined;
   /** It was hung up, and the PBX may not have got the request. */
   isUnwanted = false;
+  /** Its hang-up is requested until the PBX takes it. */
+  isHangingUp = false;
   /** The call continues in the dialplan; we do not follow it any more. */
   released = false;
   readonly #facts: CallFacts;

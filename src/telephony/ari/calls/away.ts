@@ -4,20 +4,16 @@
 import { codeOf } from '../../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { pause } from '../../../std/pause.ts';
-import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
+import { bestEffort } from '../rest/best-effort.ts';
 import { ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import { ariChannel, isInApplication, isSentOn } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 import type { CallTable } from './call-table.ts';
+import { hangUpUntilTaken, pauseMsAfter, TRIES_MAX } from './hang-up.ts';
 
 const LABEL = 'away';
-/** After a request that may have been carried out: a PBX that is busy or restarts is back within seconds. A proxy that
- *  answers for it may do so for minutes, while its events still arrive: half an hour in all. */
-const LOOKS_MAX = 64;
 const LOOK_MS_MAX = 5_000;
-/** After each look; the last is repeated. */
-const LOOK_PAUSES_MS = [2_000, 2_000, 10_000, 30_000] as const;
 
 /** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that somebody has
  *  hung up, is ended; one that we dialled and that still rings goes on ringing. Never rejects. */
@@ -26,11 +22,11 @@ export async function giveUp(
   { held, call }: { held: CallTable; call: AriCall },
   error: unknown,
 ): Promise<void> {
-  const { id, direction } = call;
+  const { direction } = call;
   if (direction === 'outbound' && !call.answered) return;
   const isCallers = call.over.aborted || call.isCancelled || codeOf(error) === 'PBX_CALL_GONE';
   if (direction === 'inbound' && !isCallers && (await isSentAway(peer, held, call))) return;
-  await hangUpChannel(peer, id, 'failure');
+  await hangUpUntilTaken(peer, call, 'failure');
 }
 
 /** False if the channel waits in our application, as where the extension has no such label. */
@@ -48,11 +44,12 @@ async function isSentAway(peer: AriContext, held: CallTable, call: AriCall): Pro
   return false;
 }
 
-/** Until the PBX says so; a reconciliation may end the call before, or find that it has gone on. */
+/** After a request that may have been carried out: until the PBX, which is back within seconds where it is busy or
+ *  restarts, says so. A reconciliation may end the call before, or find that it has gone on. */
 async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   const { clock, log } = peer;
   call.isUnwanted = true;
-  for (let looks = 1; looks <= LOOKS_MAX && !call.over.aborted; looks++) {
+  for (let looks = 1; looks <= TRIES_MAX && !call.over.aborted; looks++) {
     const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look for the caller', call.over);
     try {
       return await isWithUs(peer, call.id, deadline.signal);
@@ -61,8 +58,7 @@ async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
     } finally {
       deadline.done();
     }
-    const pauseMs = LOOK_PAUSES_MS[Math.min(looks, LOOK_PAUSES_MS.length) - 1] ?? 0;
-    await pause(clock, pauseMs, call.over);
+    await pause(clock, pauseMsAfter(looks), call.over);
   }
   return false;
 }

@@ -16,6 +16,7 @@ import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
+import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
 import { transferCall } from '../calls/transfer.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
@@ -382,8 +383,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #mediaClosed(callId: string): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
-    call.isUnwanted = true;
-    void hangUpChannel(this, callId);
+    void hangUpUntilTaken(this, call);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   dialWithEarlyMedia,
   type EarlyMediaContext,
 } from '../calls/early-media-dial.ts';
+import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import type { ChannelIds } from '../rest/channel-ids.ts';
 import { type AriClient, isAriNotFound } from '../rest/client.ts';
 import { type AriAccount, accountOf } from '../rest/config.ts';
@@ -129,14 +130,15 @@ async function hangUp(
     path: `channels/${encodeURIComponent(callId)}`,
     query: { reason: 'normal' },
   } as const;
-  const answer = await client.send(wanted, signal).catch((error: unknown) => {
-    if (call === undefined || connection?.state.kind !== 'down') throw error;
-    // One fault, which the connection has reported: it hangs up when it is back.
-    call.isUnwanted = true;
-    return undefined;
-  });
-  if (answer === undefined) return;
-  if (answer.status > 299 && !isAriNotFound(answer)) await client.run(wanted, signal);
+  try {
+    const { status } = await client.send(wanted, signal);
+    if (status > 299 && !isAriNotFound({ status })) await client.run(wanted, signal);
+  } catch (error) {
+    if (call === undefined || connection === undefined) throw error;
+    void hangUpUntilTaken(connection, call);
+    // One fault, which the connection has reported.
+    if (connection.state.kind !== 'down') throw error;
+  }
 }
 
 async function dialAtOnce(

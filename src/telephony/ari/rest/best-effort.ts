@@ -26,13 +26,13 @@ export async function bestEffort(peer: Errander, request: AriRequest): Promise<n
   }
 }
 
-/** `reason` in Asterisk's terms; default: normal. Never rejects. */
-export async function hangUpChannel(
+/** `reason` in Asterisk's terms; default: normal. As `bestEffort`. */
+export function hangUpChannel(
   peer: Errander,
   channelId: string,
   reason = 'normal',
-): Promise<void> {
-  await bestEffort(peer, {
+): Promise<number | undefined> {
+  return bestEffort(peer, {
     action: 'hang-up',
     method: 'DELETE',
     path: `channels/${encodeURIComponent(channelId)}`,

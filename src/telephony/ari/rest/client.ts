@@ -133,6 +133,6 @@ function messageOf({ body }: AriAnswer): string {
 }
 
 /** Whether the channel or bridge does not exist any more. */
-export function isAriNotFound({ status }: AriAnswer): boolean {
+export function isAriNotFound({ status }: Pick<AriAnswer, 'status'>): boolean {
   return status === 404;
 }

@@ -12,6 +12,7 @@ import {
   nothingLeft,
   patient,
   rings,
+  type Table,
   table,
   talks,
   until,
@@ -46,6 +47,22 @@ describe('an inbound call', () => {
     await until(() => at.harness.of(callId).length === 2, 'the end');
     expect(at.harness.of(callId)).toEqual(['in-progress', 'completed']);
     expect(at.harness.statuses.at(-1)?.durationS).toBeGreaterThanOrEqual(0);
+  });
+
+  // A proxy before the PBX refused the hang-up for a while, and the call stayed up until the caller left.
+  it('is hung up once the PBX can be asked again, also if its events were never lost', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    refusesHangUps(at);
+    audio.close();
+    await at.clock.advanceAsync(60_000, 500);
+    expect(phone.isOver).toBe(false);
+    at.asterisk.faults.rest = () => undefined;
+    const sinceMs = at.clock.monotonicMs();
+    await phone.ended;
+    expect(at.clock.monotonicMs() - sinceMs).toBeLessThan(40_000);
+    expect(at.harness.states).toHaveLength(1);
+    await nothingLeft(at);
   });
 
   it('is over when the control hangs it up, and that it is gone is no fault', async () => {
@@ -237,6 +254,23 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
+  it('that is not wanted any more is hung up once the PBX can be asked again', async () => {
+    const at = await table();
+    const callId = await dial(at, 'instant');
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    refusesHangUps(at);
+    await expect(at.provider.control.hangUp(at.credentials, callId, patient)).rejects.toMatchObject(
+      { code: 'PROVIDER_CAPACITY' },
+    );
+    await at.clock.advanceAsync(10_000, 500);
+    expect(at.harness.of(callId)).toEqual(['in-progress']);
+    at.asterisk.faults.rest = () => undefined;
+    const sinceMs = at.clock.monotonicMs();
+    await until(() => at.harness.of(callId).includes('completed'), 'the end');
+    expect(at.clock.monotonicMs() - sinceMs).toBeLessThan(20_000);
+    await nothingLeft(at);
+  });
+
   it('may send all of its events before the answer to its request', async () => {
     const at = await table();
     at.asterisk.faults.eventsBeforeAnswer = true;
@@ -362,6 +396,12 @@ describe('a connection', () => {
     atEnd(() => at.connection.close());
   });
 });
+
+/** As a proxy before a PBX that is busy. */
+function refusesHangUps({ asterisk }: Table): void {
+  asterisk.faults.rest = ({ method, path }) =>
+    method === 'DELETE' && path.startsWith('channels/') ? { status: 503, body: null } : undefined;
+}
 
 function isMedia(event: Record<string, unknown>): boolean {
   return JSON.stringify(event['channel']).includes('"WebSocket/');
