@@ -2,14 +2,12 @@
 // hold plays meanwhile; if the destination does not accept, the call goes on with the agent. Source: asterisk §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
-import { deadlineSignal } from '../../../std/deadline.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import { hangUpChannel } from '../rest/best-effort.ts';
 import type { AriContext, CallPeer, MediaLeg } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 import { TransferTargetCall } from './transfer-target.ts';
 
-const TAKE_BACK_MS_MAX = 5_000;
 /** Time for a caller's phone to follow a REFER, in addition to the destination's ring time. */
 const FOLLOW_MS_MAX = 10_000;
 
@@ -114,18 +112,10 @@ async function bringIn(
 
 /** The caller may be gone, or the call is being ended: never rejects. */
 async function takeBack(
-  { client, clock, log }: AriContext,
+  peer: AriContext,
   call: AriCall,
   { leg, channelId }: { leg: MediaLeg; channelId: string },
 ): Promise<void> {
-  const deadline = deadlineSignal(clock, TAKE_BACK_MS_MAX, 'take the call back');
-  const path = `channels/${channelId}`;
-  try {
-    await client.send({ action: 'hang-up', method: 'DELETE', path }, deadline.signal);
-    if (!call.over.aborted) await leg.resume(deadline.signal);
-  } catch (error) {
-    log.warn({ err: error }, 'call not taken back after a transfer that failed');
-  } finally {
-    deadline.done();
-  }
+  await hangUpChannel(peer, channelId);
+  if (!call.over.aborted) await leg.resume();
 }

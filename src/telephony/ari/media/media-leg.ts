@@ -23,6 +23,8 @@ const OUTAGES_MAX = 10;
 const GOOD_MS = 60_000;
 /** Other media wait for its answer, so that the music is ended. */
 const MUSIC_REQUEST_MS_MAX = 1_000;
+/** To end the music of a transfer that failed, and to join the call again. Usually it takes 5 ms. */
+const RESUME_MS_MAX = 5_000;
 /** Asterisk's queue never catches up once it is late: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
@@ -66,6 +68,8 @@ class AriLeg implements MediaLeg {
   #unwatch: () => void = () => undefined;
   #look: Timer | undefined;
   #outages = 0;
+  /** Other media are being opened. */
+  #isInterrupted = false;
   /** Of this outage: its request, and whether it plays. */
   #music: Promise<void> | undefined;
   #isExplained = false;
@@ -132,17 +136,32 @@ class AriLeg implements MediaLeg {
   async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
     const path = `bridges/${this.bridgeId}/removeChannel`;
     const query = { channel: this.#channelId };
-    await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
+    // Before the request, whose answer may be lost.
     this.#isPaused = true;
     this.#callerHears = callerHears;
+    await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
     await this.#hold('POST', signal);
   }
 
-  async resume(signal: AbortSignal): Promise<void> {
-    if (!this.#isPaused) return;
+  async resume(): Promise<void> {
+    if (!this.#isPaused || this.#isClosed) return;
+    const { clock, log } = this.#peer;
+    const deadline = deadlineSignal(clock, RESUME_MS_MAX, 'resume', this.#over.signal);
     this.#isPaused = false;
-    await this.stopPlayback(signal);
-    await this.#join(this.#channelId, signal);
+    try {
+      await this.stopPlayback(deadline.signal);
+      await this.#join(this.#channelId, deadline.signal);
+    } catch (error) {
+      if (this.#isClosed) return;
+      log.warn({ err: error }, 'call not taken back after a transfer that failed');
+      // An attempt that goes on, or the next, ends the music and joins its channel.
+      this.#music ??= Promise.resolve();
+      if (this.#isInterrupted) return;
+      this.media.detachTransport();
+      void this.#replace();
+    } finally {
+      deadline.done();
+    }
   }
 
   async stopPlayback(signal: AbortSignal): Promise<void> {
@@ -235,6 +254,7 @@ class AriLeg implements MediaLeg {
     if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#outages = 0;
     const before = this.#outages;
     this.#outages += 1;
+    this.#isInterrupted = true;
     this.media.interrupted();
     try {
       if (before >= OUTAGES_MAX) throw lostTooOften();
@@ -245,7 +265,7 @@ class AriLeg implements MediaLeg {
         attempt: (signal) => this.#openOther(signal),
         onLong: () => {
           // A transfer has music or ringing of its own.
-          if (!this.#isPaused) this.#music = this.#playMusic();
+          if (!this.#isPaused) this.#music ??= this.#playMusic();
         },
       });
       if (this.#isClosed) return;
@@ -260,6 +280,7 @@ class AriLeg implements MediaLeg {
       this.#options.onClosed();
       await this.close();
     } finally {
+      this.#isInterrupted = false;
       this.#music = undefined;
       this.#isExplained = false;
     }

@@ -36,9 +36,11 @@ export interface MediaLeg {
   digit(digit: string): void;
   /** The caller has put the call on hold, or taken it back. */
   hold(on: boolean): void;
-  /** Takes our channel out of the bridge, plays music or ringing to the caller, and puts it back. */
+  /** Takes our channel out of the bridge, and plays music or ringing to the caller. */
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
-  resume(signal: AbortSignal): Promise<void>;
+  /** Puts it back after a pause, also one that failed. If the PBX does not do it, other media are opened, or the call
+   *  ends. Never rejects. */
+  resume(): Promise<void>;
   /** Ends the music or ringing of a pause. */
   stopPlayback(signal: AbortSignal): Promise<void>;
   /** Ends our audio, but keeps the bridge for its other channels. Never rejects. */

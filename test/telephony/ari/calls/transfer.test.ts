@@ -2,6 +2,8 @@
 // Source: asterisk §4.3.
 
 import { describe, expect, it } from 'vitest';
+import type { RestRequest } from '../../../fakes/asterisk/rest/rest.ts';
+import { ask } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import {
   nothingLeft,
   type Table,
@@ -173,6 +175,63 @@ describe('a caller is transferred to a destination', () => {
     await expect(handOver(at, talk, 'answer')).rejects.toThrow();
     await at.asterisk.phone('answer').ended;
     await talksOn(at, talk);
+  });
+});
+
+// Of a PBX that was stuck for seconds, one request after a transfer that failed had no answer, and the caller heard
+// music to the end of the call.
+describe('a caller whose transfer has failed is back with the agent though the PBX does not answer', () => {
+  const isLeg = (id: string): boolean => /t[0-9a-f]{35}$/.test(id);
+  const isAgent = (query: URLSearchParams): boolean =>
+    /m[0-9a-f]{35}$/.test(query.get('channel') ?? '');
+
+  it.each<[string, (request: RestRequest) => boolean]>([
+    ['the hang-up of the destination', ({ method, path }) => method === 'DELETE' && isLeg(path)],
+    ['the end of the music', ({ method, path }) => method === 'DELETE' && path.endsWith('moh')],
+    ['the return of the agent', ({ path, query }) => path.endsWith('addChannel') && isAgent(query)],
+  ])('%s', async (_, isMeant) => {
+    const at = await table();
+    const talk = await talks(at);
+    let isMet = false;
+    at.asterisk.faults.rest = (request) => {
+      if (isMet || !isMeant(request)) return undefined;
+      isMet = true;
+      return 'hang';
+    };
+    await expect(handOver(at, talk, 'busy')).rejects.toMatchObject({ code: 'TRANSFER_BUSY' });
+    expect(isMet).toBe(true);
+    await until(() => talk.audio.outages.length !== 1, 'other media');
+    const heard = talk.phone.arrivals.length;
+    await at.clock.advanceAsync(1_000);
+    expect(talk.phone.arrivals.length).toBe(heard);
+    await talksOn(at, talk);
+  });
+
+  it('the departure of the agent, which was carried out', async () => {
+    const at = await table();
+    const talk = await talks(at);
+    const account = { url: at.asterisk.url, user: 'admin', password: 'admin' };
+    at.asterisk.users['admin'] = { password: 'admin' };
+    let isForwarded = false;
+    at.asterisk.faults.rest = ({ method, path, query }) => {
+      if (isForwarded || !path.endsWith('removeChannel')) return undefined;
+      isForwarded = true;
+      void ask(account, { method, path, query: { channel: query.get('channel') ?? '' } });
+      return 'hang';
+    };
+    await expect(handOver(at, talk, 'busy')).rejects.toMatchObject({ code: 'PROVIDER_TIMEOUT' });
+    await talksOn(at, talk);
+  });
+
+  it('and is hung up if the agent cannot be brought back', async () => {
+    const at = await table();
+    const talk = await talks(at);
+    at.asterisk.faults.rest = ({ path, query }) =>
+      path.endsWith('addChannel') && isAgent(query) ? 'hang' : undefined;
+    await expect(handOver(at, talk, 'busy')).rejects.toMatchObject({ code: 'TRANSFER_BUSY' });
+    expect(await talk.phone.ended).toMatchObject({ by: 'pbx' });
+    expect(talk.audio.closedWith).toBe('fault');
+    await nothingLeft(at);
   });
 });
 
