@@ -17,6 +17,7 @@ import {
   isSentOn,
 } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
+import { hostOf } from './connection-fault.ts';
 
 export interface Reconciliation {
   version: string | null;
@@ -212,7 +213,7 @@ async function setFilter({ client, account, log }: AriContext, signal: AbortSign
   const answer = await client.send({ action: 'filter', method: 'PUT', path, body }, signal);
   if (answer.status === 403) {
     throw new GatewayError('PBX_READ_ONLY', {
-      host: account.ari_endpoint,
+      host: hostOf(account),
       user: account.app_name,
     });
   }

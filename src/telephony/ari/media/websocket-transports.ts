@@ -71,7 +71,7 @@ function serverMode({ check, lookup }: Egress): MediaTransport {
       try {
         await connectMedia({ url, protocol: 'media', lookup, clock, log }, accept, signal);
       } catch (error) {
-        throw unopened(error, `${base}/media`);
+        throw unopened(error, shownAddress(`${base}/media`));
       }
     },
   };
@@ -106,6 +106,12 @@ function unopened(error: unknown, address: string): unknown {
   if (codeOf(error) !== 'PBX_MEDIA' || !(error instanceof GatewayError)) return error;
   const reason = `${error.facts['reason']} at ${address}: does a proxy before Asterisk pass /media on with its websockets, and is the port that of ari_endpoint?`;
   return new GatewayError('PBX_MEDIA', { reason }, error);
+}
+
+/** Without a user and a password, which it may have. */
+function shownAddress(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
 }
 
 /** Why there is no media channel, and what to do. Source: asterisk §2.1, §6. */

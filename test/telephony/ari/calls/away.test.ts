@@ -7,6 +7,8 @@ import type { Dialplan } from '../../../fakes/asterisk/dialplan.ts';
 import { ask } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import {
   dial,
+  gateway,
+  isUp,
   kill,
   nothingLeft,
   patient,
@@ -217,4 +219,22 @@ describe('the reason names what to look at', () => {
       });
     },
   );
+
+  it('and no password that the address has', async () => {
+    const at = await table();
+    await at.connection.close();
+    const address = at.asterisk.url.replace('//', '//admin:geheim@');
+    const own = gateway(at.clock, { ...at.credentials, ari_endpoint: address });
+    await isUp(own);
+    at.asterisk.faults.rest = ({ path }) => {
+      if (path.endsWith('externalMedia')) at.asterisk.faults.upgrade = 404;
+      return undefined;
+    };
+    const { call } = await rings({ asterisk: at.asterisk, harness: own.harness });
+    const error: unknown = await own.connection
+      .openMedia(call.callId, patient)
+      .catch((reason: unknown) => reason);
+    expect(String(error)).toContain('404');
+    expect(String(error)).not.toContain('geheim');
+  });
 });

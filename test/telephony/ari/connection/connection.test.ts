@@ -358,6 +358,18 @@ describe('a connection', () => {
     ]);
   });
 
+  it('of a user who may only read leaves no password of its address in the log', async () => {
+    const at = await table();
+    at.asterisk.users['reader'] = { password: 'gwsecret', isReadOnly: true };
+    await at.connection.close();
+    const address = at.asterisk.url.replace('//', '//admin:geheim@');
+    const credentials = { ...at.credentials, ari_endpoint: address, app_name: 'reader' };
+    const reader = gateway(at.clock, credentials);
+    await until(() => reader.connection.state.kind === 'down', 'the refusal');
+    expect(reader.connection.state).toMatchObject({ code: 'PBX_READ_ONLY' });
+    expect(JSON.stringify(reader.lines())).not.toContain('geheim');
+  });
+
   it('finds out that the socket is only half open', async () => {
     const at = await table();
     at.asterisk.freezeEvents();
