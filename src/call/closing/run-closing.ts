@@ -217,7 +217,10 @@ export class RunClosing {
       log.error({ err: error, runId: run.id }, 'recording not found on the disk');
     });
     return {
-      ...(recording === undefined ? {} : { recordingKey: recordingKey(run.id) }),
+      // A file of no bytes: the media ended before they started.
+      ...(recording === undefined || recording.size === 0
+        ? {}
+        : { recordingKey: recordingKey(run.id) }),
       ...(hasTranscript ? { transcriptKey: transcriptKey(run.id) } : {}),
     };
   }

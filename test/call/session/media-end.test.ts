@@ -42,6 +42,19 @@ it('a media socket that carries no JSON is closed with 1003, and its call is hun
   expect(harness.hangUps).toHaveLength(1);
 });
 
+// The file is opened before the media start: its key led to a file of no bytes, whose tracks could not be read.
+it('media that end before they have started leave no recording', async () => {
+  const harness = await held.harness.prepare();
+  const stream = await harness.connect(await harness.ring());
+  stream.hangUp();
+  const [run] = await harness.runs();
+  if (run === undefined) throw new Error('no run');
+  expect(await harness.ended(run)).toMatchObject({
+    disposition: 'user_hangup',
+    recordingKey: null,
+  });
+});
+
 describe('a caller who leaves while the process is suspended', () => {
   it.each([
     ['before its timers', false],
