@@ -83,8 +83,12 @@ export class AriCall {
     else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
   }
 
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   /** The caller has put the call on hold, or taken it back. */
-  #hold(on: boolean): void {
+  hold(on: boolean): void {
     if (on === this.#isHeld) return;
     this.#isHeld = on;
     this.#leg?.hold(on);
@@ -124,8 +128,8 @@ export class AriCall {
       if (event.cause !== 0) this.#cause = event.cause;
       noteEnd(this.#facts, event);
     }
-    if (event.type === 'ChannelHold') this.#hold(true);
-    if (event.type === 'ChannelUnhold') this.#hold(false);
+    if (event.type === 'ChannelHold') this.hold(true);
+    if (event.type === 'ChannelUnhold') this.hold(false);
     if (event.type !== 'Dial') return false;
     this.#facts.dialled = true;
     if (event.dialstatus === '') return false;

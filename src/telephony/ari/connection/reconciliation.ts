@@ -25,6 +25,8 @@ export interface Reconciliation {
   ended: AriCall[];
   /** Callers whose other party is gone. */
   partnerEnded: AriCall[];
+  /** Calls that are on hold no more. */
+  takenBack: AriCall[];
   /** Ringing callers whose event was missed. */
   ringing: { channel: AriChannel; args: string[] }[];
   /** Calls dialled by us, or by another process of ours. */
@@ -100,6 +102,7 @@ export async function reconcile(
   });
   const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
   const foreign = unknown.filter((channel) => isForeign(peer, channel));
+  const takenBack = await callsTakenBack(peer, known, signal);
   const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
   const kept = new Set(
     together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
@@ -110,6 +113,7 @@ export async function reconcile(
     partnerEnded: known.filter(
       ({ transferredTo }) => transferredTo && !channels.has(transferredTo.channelId),
     ),
+    takenBack,
     ringing: foreign
       .filter(({ state }) => state === 'Ring')
       .map((channel) => ({ channel, args: argsOf(channel) })),
@@ -181,6 +185,32 @@ function argsOf({ dialplan }: AriChannel): string[] {
 /** A caller whom we have sent on in the dialplan is not ours any more, in any application. */
 function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
   return channel === undefined || (call.released && channel.dialplan.app_name !== 'Stasis');
+}
+
+const variable = z.looseObject({ value: z.string() });
+
+/** Of SIP telephones; other channels do not say it. A call that stayed on hold here would wait in silence for ever. */
+async function callsTakenBack(
+  { client }: AriContext,
+  known: readonly AriCall[],
+  signal: AbortSignal,
+): Promise<AriCall[]> {
+  const takenBack: AriCall[] = [];
+  const query = { variable: 'CHANNEL(rtp,hold)' };
+  await inParallel(
+    known.filter(({ isHeld }) => isHeld),
+    async (call) => {
+      const request = {
+        action: 'look',
+        method: 'GET',
+        path: `${pathOf(call.id)}/variable`,
+      } as const;
+      const { status, body } = await client.send({ ...request, query }, signal);
+      const isOver = status === 200 && variable.safeParse(body).data?.value === '0';
+      if (isOver) takenBack.push(call);
+    },
+  );
+  return takenBack;
 }
 
 async function broughtTogether(

@@ -283,6 +283,9 @@ function redirect(pbx: Pbx, id: string, params: Params): RestAnswer {
 function getVariable(means: Means, id: string, params: Params): RestAnswer {
   const channel = listed(means.pbx, id);
   if (!params.has('variable')) throw new Refusal(400, 'Variable name is required');
+  if (params.get('variable') === 'CHANNEL(rtp,hold)' && channel.name.startsWith('PJSIP/')) {
+    return ok({ value: channel.isHolding ? '1' : '0' });
+  }
   if (params.get('variable').endsWith(')')) return askFunction(means, params.get('variable'));
   const value = channel.variables.get(params.get('variable'));
   if (value === undefined) throw new Refusal(404, 'Provided variable was not found');

@@ -70,6 +70,35 @@ describe('the event socket was lost', () => {
     await nothingLeft(at);
   });
 
+  // Nothing else says that the hold is over: the agent waited in silence to the end of the call.
+  it('and a caller came back from hold meanwhile', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    phone.hold(true);
+    await until(() => audio.outages.length > 0, 'the hold');
+    const hearing = deaf(at);
+    phone.hold(false);
+    await hearing();
+    await at.clock.advanceAsync(500);
+    expect(audio.outages).toEqual(['held', 'unheld']);
+    phone.hold(true);
+    await until(() => audio.outages.length > 2, 'another hold');
+  });
+
+  it.each([
+    ['', undefined],
+    [', nor one of whom the PBX does not say it', { status: 500, body: null }],
+  ])('and a caller who stays on hold is not taken back%s', async (_, answer) => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    phone.hold(true);
+    await until(() => audio.outages.length > 0, 'the hold');
+    at.asterisk.faults.rest = ({ path }) => (path.endsWith('/variable') ? answer : undefined);
+    await deaf(at)();
+    await at.clock.advanceAsync(500);
+    expect(audio.outages).toEqual(['held']);
+  });
+
   it('and a caller began to ring meanwhile', async () => {
     const at = await table();
     const hearing = deaf(at);
