@@ -125,7 +125,9 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   async refuse(...[callId, reason, number]: Parameters<PbxConnection['refuse']>): Promise<void> {
     if (number !== undefined) this.unconfigured.note(number, this.clock.now());
-    await hangUpChannel(this, callId, rejectReasons[reason]);
+    const call = this.#held.calls.get(callId);
+    if (call === undefined) await hangUpChannel(this, callId, rejectReasons[reason]);
+    else await hangUpUntilTaken(this, call, rejectReasons[reason]);
   }
 
   renew(credentials: ProviderCredentials): boolean {

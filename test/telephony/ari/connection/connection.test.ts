@@ -175,6 +175,22 @@ describe('a refusal', () => {
   });
 });
 
+describe('a refusal that the PBX does not take at once', () => {
+  it('is requested again: the caller does not hear it ring for ever', async () => {
+    const at = await table();
+    const { phone, call } = await rings(at);
+    refusesHangUps(at);
+    void at.connection.refuse(call.callId, 'busy');
+    await at.clock.advanceAsync(10_000, 500);
+    expect(phone.isOver).toBe(false);
+    at.asterisk.faults.rest = () => undefined;
+    const sinceMs = at.clock.monotonicMs();
+    expect(await phone.ended).toMatchObject({ sipStatus: 486 });
+    expect(at.clock.monotonicMs() - sinceMs).toBeLessThan(20_000);
+    await nothingLeft(at);
+  });
+});
+
 describe('an outbound call', () => {
   it('is answered and talks to the end', async () => {
     const at = await table();
