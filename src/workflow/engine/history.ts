@@ -108,12 +108,14 @@ function addAssistant(messages: LlmMessage[], entry: AssistantEntry): void {
   const content = (entry.text ?? '').trim();
   if (content === '' && toolCalls.length === 0) return;
   const last = messages.at(-1);
-  if (last?.role === 'assistant' && last.toolCalls.length === 0) {
-    const joined = `${last.content} ${content}`.trim();
-    messages[messages.length - 1] = { role: 'assistant', content: joined, ...own };
-  } else {
+  if (last?.role !== 'assistant') {
     messages.push({ role: 'assistant', content, ...own });
+    return;
   }
+  // A line was said while the model wrote its calls: their results follow them directly, or services refuse them.
+  const holder = last.toolCalls.length === 0 ? own : last;
+  const joined = `${last.content} ${content}`.trim();
+  messages[messages.length - 1] = { ...holder, role: 'assistant', content: joined };
 }
 
 /** The conversation as lines, for a model that is not part of it. The latest `charactersMax`. */

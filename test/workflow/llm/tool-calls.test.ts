@@ -38,6 +38,22 @@ describe('tools', () => {
     expect(messages).not.toContain('One moment');
   });
 
+  // The notice stood between the calls and their results: OpenAI and others refuse such a conversation, and no later
+  // request of the call was answered.
+  it('have their results directly behind their calls, whatever was said while the model wrote', () => {
+    const talk = new ToolConversation().tell({ type: 'ending-soon', text: 'One minute left.' });
+    talk.calls('Let me see.', ['find_order', { id: '1' }]).replies(200, ORDER);
+    const messages = talk.last('generate').messages.slice(-2);
+    expect(messages).toMatchObject([
+      {
+        role: 'assistant',
+        content: 'Let me see. One minute left.',
+        toolCalls: [{ name: 'find_order' }],
+      },
+      { role: 'tool', callId: 'c0' },
+    ]);
+  });
+
   it('give the model statuses that are errors as well', () => {
     const talk = new ToolConversation().calls('', ['save']).replies(500, 'broken');
     expect(talk.results).toEqual({ c0: { status: 'success', status_code: 500, data: 'broken' } });
