@@ -463,6 +463,30 @@ describe('extraction', () => {
     );
   });
 
+  // Two nodes ask for the day, and the caller changes it in between. The first answer came last and won.
+  it('keeps the later value of two nodes, whichever answer comes first', () => {
+    const day = {
+      extraction_enabled: true,
+      extraction_variables: [
+        { name: 'day', type: 'string' },
+        { name: 'count', type: 'number' },
+      ],
+    };
+    const twice = definition(
+      [start('1', { greeting: 'Hi.', ...day }), agent('2', day), agent('3', day)],
+      [edge('1', '2', { label: 'next' }), edge('2', '3', { label: 'on' })],
+    );
+    const call = new Conversation(twice, 'model').start().heard().caller('Two, on Monday.');
+    call.answer('Sure?', 'next').heard().caller('No, on Friday.').answer('Well.', 'on');
+    const [first = 0, second = 0] = call.all.flatMap((one) =>
+      one.type === 'extract' ? [one.extractionId] : [],
+    );
+    const values = { day: 'friday', count: null };
+    call.tell({ type: 'extracted', extractionId: second, values });
+    call.tell({ type: 'extracted', extractionId: first, values: { day: 'monday', count: 2 } });
+    expect(call.gathered).toEqual({ day: 'friday', count: 2 });
+  });
+
   it('keeps an answer that was no object as it came', () => {
     const call = moved();
     const { extractionId } = call.last('extract');

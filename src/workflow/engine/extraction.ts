@@ -36,20 +36,27 @@ export function extractFrom(step: Step, node: GraphNode): void {
   });
 }
 
-/** Stores the declared values. An answer that is no object is stored as `raw`. False for an extraction that is
- *  no longer awaited. */
+/** Stores the declared values, except those that an extraction from more of the conversation has given already. An answer
+ *  that is no object is stored as `raw`. False for an extraction that is no longer awaited. */
 export function takeExtracted(
   step: Step,
   extractionId: number,
   values: Record<string, unknown>,
 ): boolean {
-  const node = settled(step, extractionId);
-  if (node === undefined) return false;
+  const found = settled(step, extractionId);
+  if (found === undefined) return false;
+  const { node, replaced } = found;
   const declared = (node.extraction?.variables ?? [])
     .filter(({ name }) => Object.hasOwn(values, name))
     .map(({ name, type }): [string, unknown] => [name, coerced(values[name], type)]);
   const raw: [string, unknown][] = Object.hasOwn(values, 'raw') ? [['raw', values['raw']]] : [];
-  mergeGathered(step, node.id, Object.fromEntries([...raw, ...declared]));
+  const fresh = [...raw, ...declared].filter(([name]) => !replaced.includes(name));
+  mergeGathered(step, node.id, Object.fromEntries(fresh));
+  const given = fresh.filter(([, value]) => value !== null).map(([name]) => name);
+  for (const earlier of step.state.extractions) {
+    if (earlier.extractionId > extractionId) continue;
+    earlier.replaced = [...new Set([...(earlier.replaced ?? []), ...given])];
+  }
   return true;
 }
 
@@ -58,9 +65,13 @@ export function dropExtraction(step: Step, extractionId: number): boolean {
   return settled(step, extractionId) !== undefined;
 }
 
-function settled({ state, graph }: Step, extractionId: number): GraphNode | undefined {
+function settled(
+  { state, graph }: Step,
+  extractionId: number,
+): { node: GraphNode; replaced: readonly string[] } | undefined {
   const pending = state.extractions.find((one) => one.extractionId === extractionId);
   if (pending === undefined) return undefined;
   state.extractions = state.extractions.filter((one) => one !== pending);
-  return graph.nodes.get(pending.nodeId);
+  const node = graph.nodes.get(pending.nodeId);
+  return node && { node, replaced: pending.replaced ?? [] };
 }

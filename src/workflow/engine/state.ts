@@ -122,7 +122,8 @@ export interface DialogueState {
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
   tools: PendingToolCalls | null;
-  extractions: { extractionId: number; nodeId: string }[];
+  /** `replaced`: variables whose values a later extraction has given already. Absent: none. */
+  extractions: { extractionId: number; nodeId: string; replaced?: string[] }[];
   waits: {
     opening: number | null;
     closing: number | null;
