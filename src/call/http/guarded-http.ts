@@ -5,8 +5,9 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Connections to one receiver. */
-const CONNECTIONS_MAX = 16;
+/** Connections to one receiver. Calls of a busy process ask one system at the same moment, while webhooks wait for it: a
+ *  request without a connection would use up its time. */
+const CONNECTIONS_MAX = 256;
 const ANSWER_BYTES_MAX = 262_144;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 

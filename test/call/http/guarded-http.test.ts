@@ -1,8 +1,10 @@
 // Requests to where an organization wants them: our own networks are out of reach. Source: contract §8.7
 // (private networks are refused), IANA's special-purpose address registries.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
@@ -65,6 +67,30 @@ describe('a request to the outside', () => {
   it('reads no more of an answer than is asked for', async () => {
     server.answer = { status: 200, body: 'x'.repeat(3_000_000) };
     expect((await get(server.url, loopback)).text.length).toBe(262_144);
+  });
+
+  // Sixteen webhooks that waited for a slow receiver kept the tools of all calls from it, until their time was over.
+  it('reaches a receiver that leaves a hundred others without an answer', async () => {
+    let asked = 0;
+    const slow = createServer((_request, response) => {
+      asked += 1;
+      if (asked > 100) response.end('done');
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`;
+    const client = createGuardedHttp();
+    const request = { method: 'GET', url, headers: {}, body: undefined };
+    const send = () => client.send(request, new AbortController().signal);
+    const waiting = Array.from({ length: 100 }, () => send().catch(() => undefined));
+    try {
+      await vi.waitFor(() => expect(asked).toBe(100));
+      expect((await send()).text).toBe('done');
+    } finally {
+      await client.close();
+      await Promise.all(waiting);
+      slow.closeAllConnections();
+      await new Promise((resolve) => slow.close(resolve));
+    }
   });
 
   it('ends with its signal', async () => {
