@@ -12,6 +12,9 @@ const FILLERS = new Set(
   ).split(' '),
 );
 
+/** As recognisers write numbers: "$1,000", "12,500". */
+const WITH_THOUSANDS = /(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])/g;
+
 /** Longer turns are no answers to a closed question; the rest is ignored. */
 const WORDS_MAX = 100;
 
@@ -20,6 +23,7 @@ export function slotWords(text: string): string[] {
     .toLowerCase()
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/\b([ap])\.\s?m\b\.?/g, '$1m')
+    .replace(WITH_THOUSANDS, (number) => number.replaceAll(',', ''))
     .replace(/[^\p{L}\p{N}'.:$€£]+/gu, ' ')
     .split(' ')
     .flatMap(split)

@@ -63,6 +63,9 @@ describe('numbers', () => {
     ['three point one four', 3.14],
     ['minus two', -2],
     ['five thousand', 5_000],
+    ['1,000', 1_000],
+    ['12,500.5', 12_500.5],
+    ['about 1,200,000.', 1_200_000],
   ])('%s', (text, expected) => {
     expect(value('number', text)).toBe(expected);
   });
@@ -158,6 +161,8 @@ describe('other slots', () => {
     ['weekday', 'someday', undefined],
     ['money', 'twenty five dollars and fifty cents', 25.5],
     ['money', '$25.50', 25.5],
+    ['money', '$1,250', 1_250],
+    ['money', '1,000 dollars', 1_000],
     ['money', 'twenty dollars fifty', 20.5],
     ['money', 'fifty cents', 0.5],
     ['money', 'one thousand two hundred pounds', 1_200],
