@@ -331,6 +331,23 @@ describe('the language model of the settings', () => {
     await server.close();
   });
 
+  // A caller's words that Azure's filter stops are refused with status 400, as a wrong setting is. Each such call took the
+  // model from all other calls for five minutes, and told its owner to change something.
+  it('is asked in other calls whose words no filter of it has stopped', async () => {
+    const server = await startOpenAiServer();
+    const base = { provider: 'openai', base_url: server.baseUrl } as const;
+    const settings = ['a', 'b'].map((model) => ({ ...base, model }));
+    const model = openLanguageModel(settings, { clock: new FakeClock(), log });
+    const silent = { onText: () => undefined };
+    const filtered = { code: 'content_filter', message: 'The response was filtered.' };
+    server.script(failure(400, filtered), says('I am b.'), says('I am a.'));
+    await model?.ofCall?.().respond(ask, silent, never);
+    await model?.ofCall?.().respond(ask, silent, never);
+    expect(server.requests.map(({ body }) => body['model'])).toEqual(['a', 'b', 'a']);
+    await model?.close();
+    await server.close();
+  });
+
   it('has 3.5 s for its first token where another one is behind it', async () => {
     const server = await startOpenAiServer();
     const clock = new FakeClock();

@@ -7,7 +7,7 @@ import { parseJson } from '../../../std/json.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { AnswerReader, ModelProtocol } from './protocol.ts';
 import type { ResponseTimeout } from './response-timeout.ts';
-import { type ErrorContext, serviceFault } from './service-error.ts';
+import { type ErrorContext, filterRefusal, serviceFault } from './service-error.ts';
 import { createSseParser } from './sse.ts';
 
 export interface StreamReader {
@@ -81,7 +81,7 @@ function createDocument({ answer, protocol, context, watch, onText }: StreamRead
   function take(text: string): void {
     const value = parseJson(text);
     const error = protocol.readError(value);
-    if (error !== undefined) throw serviceFault(context, error);
+    if (error !== undefined) throw filterRefusal(context, error) ?? serviceFault(context, error);
     const speakable = answer.add(value);
     if (answer.begun) watch.noteToken();
     if (speakable !== undefined) onText(speakable);

@@ -19,7 +19,7 @@ import {
   type ResponseTimeouts,
   startResponseTimeout,
 } from './response-timeout.ts';
-import { serviceFault } from './service-error.ts';
+import { filterRefusal, serviceFault } from './service-error.ts';
 
 /** What every client of a language model is given. */
 export interface ModelMeans {
@@ -141,7 +141,7 @@ export class ModelClient implements LanguageModel {
   async #refusal(
     response: Dispatcher.ResponseData,
     attempt: number,
-  ): Promise<ServiceFault | undefined> {
+  ): Promise<GatewayError | undefined> {
     const { clock, log, model, service, apiKey, protocol } = this.#options;
     const text = await readText(response.body, ERROR_BYTES_MAX);
     const error = protocol.readError(parseJson(text)) ?? {};
@@ -151,6 +151,8 @@ export class ModelClient implements LanguageModel {
     const context = { service, apiKey };
     const fault = serviceFault(context, error, { status, retryAfter, now: clock.now() });
     log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
+    const filtered = filterRefusal(context, error, status);
+    if (filtered !== undefined) return filtered;
     // Its words name fields that are not at fault: the limit of the answer's tokens.
     if (fault.kind === 'context') return fault;
     const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);

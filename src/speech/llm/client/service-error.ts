@@ -1,6 +1,7 @@
 // Classifies the errors of language model services, of any shape. The fault has the service's own code and
 // words; the words are for the owner of the call.
 
+import { GatewayError } from '../../../errors/gateway-error.ts';
 import {
   type FaultKind,
   faultKindOfStatus,
@@ -40,7 +41,7 @@ const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
   ['rate', /rate_?limit|too_many_requests|resource_exhausted|\b429\b/i],
   ['auth', /authentication|unauthenticated|invalid_api_key|api_key_invalid|\b401\b/i],
   ['forbidden', /permission|\b403\b/i],
-  ['request', /invalid_request|not_found|request_too_large|content_filter|invalid_argument/i],
+  ['request', /invalid_request|not_found|request_too_large|invalid_argument/i],
 ];
 
 /** Statuses of a request that is too long; undefined: an error within an answer. */
@@ -60,6 +61,25 @@ const TOO_LONG = new RegExp(
   ].join('|'),
   'i',
 );
+
+/** Statuses of words that a filter stops; undefined: an error within an answer. */
+const FILTERED_STATUSES: readonly (number | undefined)[] = [400, 403, 422, undefined];
+/** What somebody has said, stopped by a filter before the model: Azure and MiniMax (a code), OpenAI (flagged), OpenRouter
+ *  (input was flagged), DeepSeek (content exists risk), xAI (usage guidelines). */
+const FILTERED =
+  /content_filter|content_policy_violation|(prompt|input) was flagged|content exists risk|violates usage guidelines/i;
+
+/** LLM_REFUSED for a conversation whose words a filter of the service has stopped; undefined for any other error. The
+ *  service works, and its settings are right: other conversations have their answers. */
+export function filterRefusal(
+  { service }: ErrorContext,
+  { code, type, message }: ErrorFacts,
+  status?: number,
+): GatewayError | undefined {
+  if (!FILTERED_STATUSES.includes(status)) return undefined;
+  if (!FILTERED.test([code, type, message].join(' '))) return undefined;
+  return new GatewayError('LLM_REFUSED', { service, reason: 'content filter' });
+}
 
 /** An error with an HTTP status; or one that a server sends within an answer, after status 200. */
 export function serviceFault(

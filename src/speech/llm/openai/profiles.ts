@@ -121,6 +121,8 @@ export const profiles = {
       1002: 'rate_limit',
       1004: 'authentication',
       1008: 'insufficient_balance',
+      1026: 'content_filter',
+      1027: 'content_filter',
       1039: 'rate_limit',
       2013: 'invalid_request',
       2049: 'invalid_api_key',

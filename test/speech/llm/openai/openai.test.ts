@@ -5,6 +5,7 @@ import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { serviceSeconds } from '../../../../src/metrics/speech-metrics.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { createOpenAi } from '../../../../src/speech/llm/openai/openai.ts';
+import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import type { RecordedRequest } from '../../../fakes/scripted-server.ts';
@@ -428,10 +429,24 @@ describe('openai', () => {
   });
 
   it.each([
+    [400, { code: 'content_filter', message: 'The response was filtered.', param: 'prompt' }],
+    [400, { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged.' }],
+    [400, { type: 'invalid_request_error', message: 'Content Exists Risk' }],
+    [403, { code: 403, message: 'It requires moderation and your input was flagged.' }],
+    [403, { message: 'Content violates usage guidelines. Failed check: BIO' }],
+  ])('takes status %i with %j for words that a filter has stopped', async (status, error) => {
+    server.script(failure(status, error));
+    const thrown = await respond().catch((each: unknown) => each);
+    expect(thrown).toMatchObject({ code: 'LLM_REFUSED', facts: { reason: 'content filter' } });
+    expect(thrown).not.toBeInstanceOf(ServiceFault);
+  });
+
+  it.each([
     [{ error: { message: 'x', type: 'server_error' } }, 'LLM_FAILED'],
     [{ error: { code: 'rate_limit_exceeded' } }, 'LLM_RATE'],
     [{ error: 'overloaded' }, 'LLM_FAILED'],
     [{ error: { code: 402, message: 'Insufficient credits' } }, 'LLM_REFUSED'],
+    [{ error: { code: 'content_filter' } }, 'LLM_REFUSED'],
   ])('ends with the error that comes in mid-stream: %j', async (error, code) => {
     server.script({ steps: [chunk({ content: 'We' }), data(error)] });
     await expect(respond().catch(codeOf)).resolves.toBe(code);

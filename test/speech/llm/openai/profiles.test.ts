@@ -356,6 +356,16 @@ describe('peculiarities of services', () => {
     await expect(model.respond(ask, silent, never)).rejects.toMatchObject({ kind });
   });
 
+  it('minimax: takes error 1026 with status 200 for words that a filter has stopped', async () => {
+    const { server, model } = await open('minimax');
+    const steps = [JSON.stringify({ base_resp: { status_code: 1_026, status_msg: 'sensitive' } })];
+    server.otherwise(() => ({ steps }));
+    await expect(model.respond(ask, silent, never)).rejects.toMatchObject({
+      code: 'LLM_REFUSED',
+      facts: { reason: 'content filter' },
+    });
+  });
+
   it('azure: skips the first chunk, which has the result of its filter alone', async () => {
     const filter = data({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] });
     const steps = [filter, chunk({ content: 'Hi.' }), chunk({}, 'content_filter'), DONE];
