@@ -9,6 +9,9 @@ import type { Dialect } from '../client/dialect.ts';
 import type { LlmRequest } from '../llm.ts';
 import type { ModelFamily, OpenAiProfile } from './profiles.ts';
 
+/** What a server may refuse, beside fields: the caller's words directly behind a tool's result. */
+export const USER_AFTER_TOOL = 'user after tool';
+
 export interface RequestForm {
   service: string;
   model: string;
@@ -29,7 +32,7 @@ export function requestBody(
   const temperature = temperatureOf(form, request);
   const body: Record<string, unknown> = {
     model,
-    messages: wireMessages(form, request.messages),
+    messages: wireMessages(form, request.messages, dialect),
     stream: true,
     stream_options: { include_usage: true },
     ...(request.tools.length > 0 && { tools: request.tools.map(wireTool) }),
@@ -70,9 +73,15 @@ function tokensField(
 function wireMessages(
   form: RequestForm,
   messages: readonly LlmMessage[],
+  dialect: Dialect,
 ): Record<string, unknown>[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
-  const wire = messages.map((each, index) => wireMessage(form, each, index > lastUser));
+  const answersTools = form.profile.answersTools || dialect.without.has(USER_AFTER_TOOL);
+  const wire = messages.flatMap((each, index) => {
+    const isUnanswered = each.role === 'user' && messages[index - 1]?.role === 'tool';
+    const answer = answersTools && isUnanswered ? [{ role: 'assistant', content: '…' }] : [];
+    return [...answer, wireMessage(form, each, index > lastUser)];
+  });
   const last = messages.at(-1)?.role;
   if (form.profile.endsWithUser && last !== 'user' && last !== 'tool') {
     wire.push({ role: 'user', content: '…' });

@@ -7,7 +7,7 @@ import type { ModelProtocol } from '../client/protocol.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
 import type { LanguageModel } from '../llm.ts';
 import { OpenAiAnswer } from './openai-answer.ts';
-import { requestBody } from './openai-request.ts';
+import { requestBody, USER_AFTER_TOOL } from './openai-request.ts';
 import { readOpenAiError } from './openai-wire.ts';
 import { type OpenAiProfile, type ProfileName, profiles } from './profiles.ts';
 
@@ -26,7 +26,7 @@ export interface OpenAiOptions extends ModelMeans {
   headers?: Record<string, string>;
 }
 
-const OPTIONAL_FIELDS = [
+const FIELDS = [
   'stream_options',
   'temperature',
   'response_format',
@@ -36,6 +36,8 @@ const OPTIONAL_FIELDS = [
   'thinking',
   'chat_template_kwargs',
 ].map((field) => [field, new RegExp(`\\b${field}\\b`)] as const);
+/** Mistral's models behind other servers. */
+const OPTIONAL = [[USER_AFTER_TOOL, /role '?user'? after role '?tool/] as const, ...FIELDS];
 
 export function createOpenAi(options: OpenAiOptions): LanguageModel {
   const { service = 'openai', model, apiKey } = options;
@@ -49,7 +51,7 @@ export function createOpenAi(options: OpenAiOptions): LanguageModel {
     body: (request, dialect) => requestBody(form, request, dialect),
     createAnswer: (request) => new OpenAiAnswer({ service, model, returnsReasoning }, request),
     readError: (value) => renamed(readOpenAiError(value), errorCodes),
-    dialect: { optional: OPTIONAL_FIELDS, renamed: /max_completion_tokens/ },
+    dialect: { optional: OPTIONAL, renamed: /max_completion_tokens/ },
     warmUp: profile.warmUp(model),
   };
   return new ModelClient({ ...options, service, protocol });

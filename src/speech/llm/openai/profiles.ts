@@ -20,6 +20,8 @@ export interface OpenAiProfile {
   shortToolIds: boolean;
   /** The last message is the user's or a tool's. */
   endsWithUser: boolean;
+  /** The assistant speaks between a tool's result and the user. */
+  answersTools: boolean;
   /** `reasoning_content` is returned while the model goes on after its tool calls. */
   returnsReasoning: boolean;
   /** Codes of errors that come with status 200, by their meaning elsewhere. */
@@ -45,6 +47,7 @@ const plain: OpenAiProfile = {
   temperatureMax: 2,
   shortToolIds: false,
   endsWithUser: false,
+  answersTools: false,
   returnsReasoning: false,
   errorCodes: {},
   warmUp: () => ({ method: 'GET', path: 'models' }),
@@ -107,7 +110,7 @@ export const profiles = {
     families: [{ models: /^deepseek-(?!reasoner)/, body: { thinking: { type: 'disabled' } } }],
   },
   cerebras: { ...plain, tokensField, without: ['stream_options'], families: [gptOss] },
-  mistral: { ...plain, shortToolIds: true, endsWithUser: true },
+  mistral: { ...plain, shortToolIds: true, endsWithUser: true, answersTools: true },
   xai: {
     ...plain,
     families: [{ models: /^grok-3-mini/, body: { reasoning_effort: 'low' } }],

@@ -47,8 +47,9 @@ function mistralRules(body: Record<string, unknown>): string | undefined {
   const ids = messages.map((each) => each['tool_call_id']).filter((id) => id !== undefined);
   if (ids.some((id) => !/^[A-Za-z0-9]{9}$/.test(String(id))))
     return 'Tool call id has to be 9 letters';
-  const last = messages.at(-1)?.['role'];
-  return last === 'assistant' ? 'Expected last role User or Tool' : undefined;
+  const roles = messages.map((each) => each['role']);
+  if (/tool,user/.test(roles.join())) return "Unexpected role 'user' after role 'tool'";
+  return roles.at(-1) === 'assistant' ? 'Expected last role User or Tool' : undefined;
 }
 
 type Provider = keyof typeof profiles;
@@ -161,6 +162,11 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+const interruptedTool = {
+  ...foreignCalls,
+  messages: [...foreignCalls.messages, { role: 'user' as const, content: 'Are you there?' }],
+};
+
 describe.each(Object.keys(SERVICES) as Provider[])('the profile %s', (provider) => {
   it('asks as its service takes it, at the first attempt', async () => {
     const { server, model } = await open(provider);
@@ -170,6 +176,8 @@ describe.each(Object.keys(SERVICES) as Provider[])('the profile %s', (provider) 
       { ...ask, temperature: 0, tools: [], json: true },
       { ...ask, temperature: undefined, tokensMax: undefined },
       foreignCalls,
+      // The caller spoke while a tool ran, or before a word of the answer about it.
+      interruptedTool,
       {
         ...ask,
         messages: [...ask.messages, { role: 'assistant' as const, content: 'Hi', toolCalls: [] }],
@@ -398,6 +406,22 @@ describe('peculiarities of services', () => {
     server.script({ status: 422, steps: [JSON.stringify({ detail })] }, says('Ok.'));
     expect((await model.respond(ask, silent, never)).text).toBe('Ok.');
     expect(server.requests[1]?.body).not.toHaveProperty('temperature');
+  });
+
+  it('vllm: stores that its model wants an answer between the result of a tool and the caller', async () => {
+    const { server, model } = await open('vllm');
+    const refused = failure(400, { message: "Unexpected role 'user' after role 'tool'" });
+    server.script(refused, says('Ok.'), says('Ok.'));
+    await model.respond(interruptedTool, silent, never);
+    await model.respond(interruptedTool, silent, never);
+    const roles = server.requests.map(({ body }) =>
+      Array.isArray(body['messages']) ? body['messages'].map(({ role }) => role).slice(-3) : [],
+    );
+    expect(roles).toEqual([
+      ['tool', 'tool', 'user'],
+      ['tool', 'assistant', 'user'],
+      ['tool', 'assistant', 'user'],
+    ]);
   });
 
   it("adds the configuration's own fields over all others", async () => {
