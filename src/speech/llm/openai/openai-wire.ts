@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { isObject } from '../../../std/json.ts';
+import { vendorMessage } from '../../service/service-fault.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
 
 const toolCallDelta = z.object({
@@ -72,11 +73,19 @@ const errorFacts = z.object({
   message: z.string().nullish(),
 });
 
+/** OpenRouter's own words are only that a provider has returned an error: `raw` has those of the provider. */
+const routedFacts = errorFacts
+  .extend({ metadata: z.object({ raw: z.string().min(1) }) })
+  .transform(({ metadata, ...facts }): ErrorFacts => {
+    return { ...facts, message: `${facts.message ?? 'error'}: ${vendorMessage(metadata.raw)}` };
+  });
+
 const faulty = z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() });
 
 /** `{"error":{…}}`, `{"error":"text"}`, and `{"message":…}`, `{"detail":…}` and `{"base_resp":…}` of other
  *  servers; Google's in a list. */
 const errorSchema = z.union([
+  z.object({ error: routedFacts }).transform((body): ErrorFacts => body.error),
   z.object({ error: errorFacts }).transform((body): ErrorFacts => body.error),
   z.object({ error: z.string() }).transform((body): ErrorFacts => ({ message: body.error })),
   z.object({ detail: z.string() }).transform((body): ErrorFacts => ({ message: body.detail })),

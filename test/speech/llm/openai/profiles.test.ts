@@ -273,6 +273,19 @@ describe('peculiarities of services', () => {
     await expect(model.respond(ask, silent, never)).rejects.toMatchObject({ code: 'LLM_FAILED' });
   });
 
+  // A conversation that was too long for the provider behind it was taken for a wrong setting, and never shortened.
+  it('openrouter: reads what the provider behind it says of an error', async () => {
+    const { server, model } = await open('openrouter');
+    const said = { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } };
+    const metadata = { raw: JSON.stringify(said), provider_name: 'Anthropic' };
+    const error = { code: 400, message: 'Provider returned error', metadata };
+    server.otherwise(() => failure(400, error));
+    await expect(model.respond(ask, silent, never)).rejects.toMatchObject({
+      kind: 'context',
+      detail: `Provider returned error: ${said.error.message}`,
+    });
+  });
+
   it('openrouter: joins the fragments of signed reasoning and returns them', async () => {
     const detail = (text: string, more = {}) => ({
       type: 'reasoning.text',
