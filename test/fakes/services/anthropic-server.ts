@@ -54,7 +54,7 @@ const requestSchema = z.strictObject({
   tools: z
     .array(
       z.strictObject({
-        name: z.string(),
+        name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
         description: z.string().optional(),
         input_schema: z.looseObject({ type: z.literal('object') }),
         cache_control: cacheControl.optional(),

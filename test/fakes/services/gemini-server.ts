@@ -12,13 +12,15 @@ import {
 } from '../scripted-server.ts';
 import { promptTokens } from './prompt-tokens.ts';
 
+/** Its refusal: "Must start with a letter or an underscore". */
+const functionName = z.string().regex(/^[A-Za-z_][\w.:-]{0,63}$/, 'Invalid function name');
 const signature = { thoughtSignature: z.string().optional() };
 const part = z.union([
   z.strictObject({ text: z.string().min(1), ...signature }),
   z.strictObject({
     functionCall: z.strictObject({
       id: z.string().optional(),
-      name: z.string(),
+      name: functionName,
       args: z.record(z.string(), z.unknown()),
     }),
     ...signature,
@@ -26,7 +28,7 @@ const part = z.union([
   z.strictObject({
     functionResponse: z.strictObject({
       id: z.string().optional(),
-      name: z.string(),
+      name: functionName,
       response: z.record(z.string(), z.unknown()),
     }),
   }),
@@ -45,7 +47,7 @@ const requestSchema = z.strictObject({
       z.strictObject({
         functionDeclarations: z.array(
           z.strictObject({
-            name: z.string(),
+            name: functionName,
             description: z.string(),
             parametersJsonSchema: z.record(z.string(), z.unknown()),
           }),

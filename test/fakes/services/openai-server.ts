@@ -32,8 +32,21 @@ export function startOpenAiServer(
     unscripted,
     isWarmUp: (path) => path.endsWith('/models') || path === '/api/generate',
     check: (request) =>
-      (strict && refusal(strict, request)) ?? contextRefusal(request.body, contextTokensMax),
+      (strict && refusal(strict, request)) ??
+      nameRefusal(request.body) ??
+      contextRefusal(request.body, contextTokensMax),
   });
+}
+
+/** Of functions, offered or called. */
+function nameRefusal(body: Record<string, unknown>): Reply | undefined {
+  const names = JSON.stringify([body['tools'], body['messages']]).matchAll(
+    /"function":\{"name":"([^"]*)"/g,
+  );
+  const wrong = [...names].find(([, name = '']) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name));
+  if (wrong === undefined) return undefined;
+  const message = "Invalid 'tools[0].function.name': string does not match pattern.";
+  return failure(400, { message, type: 'invalid_request_error', code: 'invalid_value' });
 }
 
 function contextRefusal(body: Record<string, unknown>, tokensMax?: number): Reply | undefined {

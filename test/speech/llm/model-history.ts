@@ -17,6 +17,14 @@ export function afterTools(answer: Pick<LlmResponse, 'text' | 'toolCalls' | 'ven
   return { ...ask, messages: [...ask.messages, stored, ...results] };
 }
 
+/** Functions as authors name them, and a call that a model has made up. */
+export function oddlyNamed(label: string): LlmRequest {
+  const made = { id: 'call_1', name: 'functions.find it!', arguments: {} };
+  const { messages } = afterTools({ text: '', toolCalls: [made] });
+  const parameters = { type: 'object', properties: {}, required: [] };
+  return { ...ask, messages, tools: [{ name: label, description: 'Goes on.', parameters }] };
+}
+
 /** Calls that another service made. */
 export const foreignCalls: LlmRequest = afterTools({
   text: 'One moment.',

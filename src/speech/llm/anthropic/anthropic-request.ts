@@ -5,6 +5,7 @@
 import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
 import { ownVendorData } from '../client/answer-draft.ts';
 import type { Dialect } from '../client/dialect.ts';
+import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 
 /** The service wants a limit; a spoken answer is far shorter. */
@@ -82,7 +83,8 @@ function systemBlocks({ messages, json }: LlmRequest): Block[] {
 }
 
 function wireTool({ name, description, parameters }: LlmTool): Record<string, unknown> {
-  return { name, description, input_schema: { type: 'object', ...parameters } };
+  const own = { name: wireName(name, FUNCTION_NAME), description };
+  return { ...own, input_schema: { type: 'object', ...parameters } };
 }
 
 /** A history with tool calls wants their tools, though none may be called. */
@@ -130,7 +132,7 @@ function blocksOf(form: AnthropicForm, message: LlmMessage): Block[] {
     ...(Array.isArray(thinking) ? thinking : []),
     ...texts,
     ...message.toolCalls.map(({ id, name, arguments: input }) => {
-      return { type: 'tool_use', id: toolId(id), name, input };
+      return { type: 'tool_use', id: toolId(id), name: wireName(name, FUNCTION_NAME), input };
     }),
   ];
 }

@@ -6,6 +6,7 @@ import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
 import { UnspokenFilter } from './unspoken-text.ts';
+import { FUNCTION_NAME, type NameRule, ownNames } from './wire-names.ts';
 
 /** Longest text of one answer, with what is not spoken: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;
@@ -35,12 +36,20 @@ export interface Ending {
 export class AnswerDraft {
   readonly calls: ToolCallDraft[] = [];
   readonly #filter: UnspokenFilter;
+  /** The author's names of the functions, by those that the service was given. */
+  readonly #names: ReadonlyMap<string, string>;
   #text = '';
   #received = 0;
 
-  constructor({ json, tools }: Pick<LlmRequest, 'json' | 'tools'>) {
-    const names = tools.map(({ name }) => name);
-    this.#filter = new UnspokenFilter(json ? 'json' : 'speech', names);
+  constructor(
+    { json, tools }: Pick<LlmRequest, 'json' | 'tools'>,
+    functionName: NameRule = FUNCTION_NAME,
+  ) {
+    this.#names = ownNames(
+      tools.map(({ name }) => name),
+      functionName,
+    );
+    this.#filter = new UnspokenFilter(json ? 'json' : 'speech', [...this.#names.keys()]);
   }
 
   /** Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */
@@ -81,7 +90,7 @@ export class AnswerDraft {
   ): Omit<LlmResponse, 'usage' | 'firstTokenMs' | 'totalMs'> {
     const given = this.calls.filter((call) => call.name !== '');
     const toolCalls = given
-      .map((call) => finishCall(call, newId))
+      .map((call) => this.#finishCall(call, newId))
       .filter((call) => call !== undefined);
     const isWhole = toolCalls.length === given.length;
     const text = this.#text;
@@ -94,6 +103,16 @@ export class AnswerDraft {
     return { text, toolCalls: [], finishReason, ...(vendor && { vendor }) };
   }
 
+  /** Undefined if the arguments cannot be read. */
+  #finishCall(call: ToolCallDraft, newId: () => string): LlmToolCall | undefined {
+    const { arguments: given } = call;
+    const parsed = typeof given === 'string' ? argumentsOf(given) : given;
+    if (!isObject(parsed)) return undefined;
+    const vendor = withinLimit(call.vendor);
+    const name = this.#names.get(call.name) ?? call.name;
+    return { id: call.id || newId(), name, arguments: parsed, ...(vendor && { vendor }) };
+  }
+
   #emptyError({ finish, reason }: Ending, isWhole: boolean): GatewayError {
     if (finish === 'refusal' || finish === 'filtered')
       return new GatewayError('LLM_REFUSED', { reason });
@@ -102,14 +121,6 @@ export class AnswerDraft {
     }
     return new GatewayError('LLM_EMPTY', { finish: reason });
   }
-}
-
-/** Undefined if the arguments cannot be read. */
-function finishCall(call: ToolCallDraft, newId: () => string): LlmToolCall | undefined {
-  const parsed = typeof call.arguments === 'string' ? argumentsOf(call.arguments) : call.arguments;
-  if (!isObject(parsed)) return undefined;
-  const vendor = withinLimit(call.vendor);
-  return { id: call.id || newId(), name: call.name, arguments: parsed, ...(vendor && { vendor }) };
 }
 
 export function argumentsOf(text: string): unknown {

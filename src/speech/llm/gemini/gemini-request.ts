@@ -7,7 +7,11 @@ import type { LlmMessage, LlmTool, LlmToolCall } from '../../../model/llm-messag
 import { isObject } from '../../../std/json.ts';
 import { ownVendorData } from '../client/answer-draft.ts';
 import type { Dialect } from '../client/dialect.ts';
+import { type NameRule, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
+
+/** No digit comes first. */
+export const GEMINI_NAME: NameRule = /^[A-Za-z_][\w-]{0,63}$/;
 
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 /** Models that know no signatures. */
@@ -73,7 +77,7 @@ function generationConfig(
 }
 
 function wireTool({ name, description, parameters }: LlmTool): Record<string, unknown> {
-  return { name, description, parametersJsonSchema: parameters };
+  return { name: wireName(name, GEMINI_NAME), description, parametersJsonSchema: parameters };
 }
 
 function contentsOf(form: GeminiForm, messages: readonly LlmMessage[]): Content[] {
@@ -112,7 +116,11 @@ function callPart(form: GeminiForm, call: LlmToolCall, isFirst: boolean): Part {
   const isForeign = call.vendor === undefined || own === undefined;
   const placeholder = isForeign && isFirst && !UNSIGNED.test(form.model);
   return {
-    functionCall: { name: call.name, args: call.arguments, ...idOf(own) },
+    functionCall: {
+      name: wireName(call.name, GEMINI_NAME),
+      args: call.arguments,
+      ...idOf(own),
+    },
     ...(placeholder ? { thoughtSignature: NO_SIGNATURE } : signatureOf(own)),
   };
 }
@@ -124,7 +132,8 @@ function resultPart(
 ): Part {
   const own = kept(form, call?.vendor);
   const response = { result: content };
-  return { functionResponse: { name: call?.name ?? callId, ...idOf(own), response } };
+  const name = wireName(call?.name ?? callId, GEMINI_NAME);
+  return { functionResponse: { name, ...idOf(own), response } };
 }
 
 function kept(

@@ -6,6 +6,7 @@ import type { LlmMessage, LlmTool, LlmToolCall } from '../../../model/llm-messag
 import { isObject } from '../../../std/json.ts';
 import { ownVendorData } from '../client/answer-draft.ts';
 import type { Dialect } from '../client/dialect.ts';
+import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 import type { ModelFamily, OpenAiProfile } from './profiles.ts';
 
@@ -117,7 +118,10 @@ function wireCall(form: RequestForm, call: LlmToolCall): Record<string, unknown>
   return {
     id: toolId(form, call.id),
     type: 'function',
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    function: {
+      name: wireName(call.name, FUNCTION_NAME),
+      arguments: JSON.stringify(call.arguments),
+    },
     ...(isObject(kept) ? kept : {}),
   };
 }
@@ -130,5 +134,6 @@ function toolId({ profile }: RequestForm, id: string): string {
 
 function wireTool(tool: LlmTool): Record<string, unknown> {
   const { name, description, parameters } = tool;
-  return { type: 'function', function: { name, description, parameters } };
+  const own = { name: wireName(name, FUNCTION_NAME), description, parameters };
+  return { type: 'function', function: own };
 }

@@ -21,7 +21,7 @@ import {
 } from '../../../fakes/services/anthropic-server.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
-import { afterTools, foreignCalls } from '../model-history.ts';
+import { afterTools, foreignCalls, oddlyNamed } from '../model-history.ts';
 
 const KEY = 'sk-ant-do-not-show';
 const never = new AbortController().signal;
@@ -334,6 +334,15 @@ describe('anthropic', () => {
       toolCalls: [],
       finishReason: 'malformed-tool',
     });
+  });
+
+  it('calls functions by the name of their author', async () => {
+    const label = 'a'.repeat(130);
+    server.script(says('Ok.'));
+    await respond(oddlyNamed(label));
+    const [tool] = Object(server.requests[0]?.body['tools']);
+    script(started(), ...toolUse(0, { id: 't', name: tool.name }, '{}'), ...stopped('tool_use'));
+    expect((await respond(oddlyNamed(label))).toolCalls).toMatchObject([{ name: label }]);
   });
 
   it('takes a tool call without arguments, and unknown events', async () => {

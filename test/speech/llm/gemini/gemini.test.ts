@@ -18,7 +18,7 @@ import {
 } from '../../../fakes/services/gemini-server.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
-import { afterTools, foreignCalls } from '../model-history.ts';
+import { afterTools, foreignCalls, oddlyNamed } from '../model-history.ts';
 
 const KEY = 'AIza-do-not-show';
 const never = new AbortController().signal;
@@ -134,6 +134,22 @@ describe('gemini', () => {
       },
     });
   });
+
+  // An edge "2nd appointment" or "24h service" made the service refuse every request of its step.
+  it.each(['2nd_appointment', 'a'.repeat(65)])(
+    'calls functions by the name of their author: %s',
+    async (label) => {
+      server.script(says('Ok.'));
+      await respond(oddlyNamed(label));
+      const [tool] = Object(server.requests[0]?.body['tools']);
+      const { name } = tool.functionDeclarations[0];
+      script(chunk([callPart(name, {})], 'STOP'));
+      const answer = await respond(oddlyNamed(label));
+      expect(answer.toolCalls).toMatchObject([{ name: label, arguments: {} }]);
+      server.script(says('Done.'));
+      expect((await respond(afterTools(answer))).text).toBe('Done.');
+    },
+  );
 
   it('keeps the rules of roles for any conversation', async () => {
     server.otherwise(() => says('Ok.'));

@@ -22,6 +22,7 @@ import {
 } from '../../../fakes/services/openai-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
+import { oddlyNamed } from '../model-history.ts';
 
 const KEY = 'sk-test-do-not-show';
 const never = new AbortController().signal;
@@ -98,6 +99,19 @@ describe('openai', () => {
     ]);
     expect(sent).toContain('xxx\uFFFD"');
   });
+
+  // Edges are functions with the names of their labels: with a long one, every request of its step was refused.
+  it.each(['a'.repeat(64), 'a'.repeat(65), `${'a'.repeat(64)}b`])(
+    'calls functions by the name of their author: %s',
+    async (label) => {
+      server.script(says('Ok.'));
+      await respond(oddlyNamed(label));
+      const [tool] = Object(server.requests[0]?.body['tools']);
+      server.script(calls(tool.function.name, {}));
+      const answer = await respond(oddlyNamed(label));
+      expect(answer.toolCalls).toMatchObject([{ name: label, arguments: {} }]);
+    },
+  );
 
   it('sends what the vendor’s own SDK sends', async () => {
     const sdk = sdkRequest('openai/chat-completions');
@@ -417,18 +431,6 @@ describe('openai', () => {
   });
 
   it.each([
-    ['2', 2_000],
-    ['0.5', 500],
-    ['Thu, 15 Jan 2026 09:00:30 GMT', 30_000],
-    ['soon', undefined],
-  ])('reads Retry-After: %s', async (value, ms) => {
-    server.script(failure(429, {}, { 'retry-after': value }));
-    const thrown = await respond().catch((each: unknown) => each);
-    expect(thrown).toBeInstanceOf(GatewayError);
-    expect((thrown as GatewayError).facts['retryAfterMs']).toBe(ms);
-  });
-
-  it.each([
     [400, { code: 'content_filter', message: 'The response was filtered.', param: 'prompt' }],
     [400, { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged.' }],
     [400, { type: 'invalid_request_error', message: 'Content Exists Risk' }],
@@ -439,6 +441,18 @@ describe('openai', () => {
     const thrown = await respond().catch((each: unknown) => each);
     expect(thrown).toMatchObject({ code: 'LLM_REFUSED', facts: { reason: 'content filter' } });
     expect(thrown).not.toBeInstanceOf(ServiceFault);
+  });
+
+  it.each([
+    ['2', 2_000],
+    ['0.5', 500],
+    ['Thu, 15 Jan 2026 09:00:30 GMT', 30_000],
+    ['soon', undefined],
+  ])('reads Retry-After: %s', async (value, ms) => {
+    server.script(failure(429, {}, { 'retry-after': value }));
+    const thrown = await respond().catch((each: unknown) => each);
+    expect(thrown).toBeInstanceOf(GatewayError);
+    expect((thrown as GatewayError).facts['retryAfterMs']).toBe(ms);
   });
 
   it.each([

@@ -1,0 +1,27 @@
+// Names of functions in the form that a service takes. The author's own have any letters and any
+// length (edges have those of their labels), and models have called functions that there are not.
+
+import { createHash } from 'node:crypto';
+
+/** The names that a service takes. None is made of other characters, or longer, than what `wireName` makes. */
+export type NameRule = RegExp;
+
+/** Of functions, in all services. */
+export const FUNCTION_NAME: NameRule = /^[\w-]{1,64}$/;
+
+/** Sixteen million suffixes: enough to distinguish the names of one request. */
+const SUFFIX_CHARACTERS = 6;
+const BEGIN_CHARACTERS_MAX = 50;
+
+/** The name itself if the service takes it. Any other is made of its letters and a suffix that depends on the name alone. */
+export function wireName(name: string, rule: NameRule): string {
+  if (rule.test(name)) return name;
+  const begin = name.replace(/[^\w-]/g, '_').slice(0, BEGIN_CHARACTERS_MAX);
+  const suffix = createHash('sha256').update(name).digest('hex').slice(0, SUFFIX_CHARACTERS);
+  return `_${begin}_${suffix}`;
+}
+
+/** The author's names by those that the service was given. */
+export function ownNames(names: readonly string[], rule: NameRule): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [wireName(name, rule), name]));
+}
