@@ -13,6 +13,8 @@ const TEXT_CHARS_MAX = 64_000;
 /** Tool calls of one answer; more are a faulty model. */
 const TOOL_CALLS_MAX = 32;
 const ARGUMENT_CHARS_MAX = 1_000_000;
+/** Of an id: OpenAI refuses longer ones, which other servers give. */
+const ID_CHARACTERS_MAX = 40;
 /** What a service wants back with one answer. */
 const VENDOR_CHARACTERS_MAX = 64_000;
 
@@ -38,17 +40,21 @@ export class AnswerDraft {
   readonly #filter: UnspokenFilter;
   /** The author's names of the functions, by those that the service was given. */
   readonly #names: ReadonlyMap<string, string>;
+  /** Of all calls of the conversation. */
+  readonly #ids: Set<string>;
   #text = '';
   #received = 0;
 
   constructor(
-    { json, tools }: Pick<LlmRequest, 'json' | 'tools'>,
+    { json, tools, messages }: Pick<LlmRequest, 'json' | 'tools' | 'messages'>,
     functionName: NameRule = FUNCTION_NAME,
   ) {
     this.#names = ownNames(
       tools.map(({ name }) => name),
       functionName,
     );
+    const made = messages.flatMap((each) => (each.role === 'assistant' ? each.toolCalls : []));
+    this.#ids = new Set(made.map(({ id }) => id));
     this.#filter = new UnspokenFilter(json ? 'json' : 'speech', [...this.#names.keys()]);
   }
 
@@ -110,7 +116,17 @@ export class AnswerDraft {
     if (!isObject(parsed)) return undefined;
     const vendor = withinLimit(call.vendor);
     const name = this.#names.get(call.name) ?? call.name;
-    return { id: call.id || newId(), name, arguments: parsed, ...(vendor && { vendor }) };
+    const id = this.#idOf(call, newId);
+    return { id, name, arguments: parsed, ...(vendor && { vendor }) };
+  }
+
+  /** The server's own, unless another call has it: servers count anew with each answer, and services want the id of each
+   *  call once. */
+  #idOf({ id: given }: ToolCallDraft, newId: () => string): string {
+    let id = given.length > ID_CHARACTERS_MAX ? '' : given;
+    while (id === '' || this.#ids.has(id)) id = newId();
+    this.#ids.add(id);
+    return id;
   }
 
   #emptyError({ finish, reason }: Ending, isWhole: boolean): GatewayError {

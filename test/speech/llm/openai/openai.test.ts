@@ -22,7 +22,7 @@ import {
 } from '../../../fakes/services/openai-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
-import { oddlyNamed } from '../model-history.ts';
+import { afterTools, oddlyNamed } from '../model-history.ts';
 
 const KEY = 'sk-test-do-not-show';
 const never = new AbortController().signal;
@@ -110,6 +110,22 @@ describe('openai', () => {
       server.script(calls(tool.function.name, {}));
       const answer = await respond(oddlyNamed(label));
       expect(answer.toolCalls).toMatchObject([{ name: label, arguments: {} }]);
+    },
+  );
+
+  // A server that counts from `call_0` in each answer, and a chat whose process has begun anew, gave two calls one id: Gemini
+  // took the result of one for the other's, Anthropic refused the conversation. vLLM's ids are too long for OpenAI.
+  it.each([['call_0'], ['call_1'], ['chatcmpl-tool-0123456789abcdef0123456789abcdef']])(
+    'gives each call of the conversation an id of its own: %s',
+    async (id) => {
+      const call = { id, type: 'function', function: { name: 'x', arguments: '{}' } };
+      const steps = [0, 1].map((index) => chunk({ tool_calls: [{ index, ...call }] }));
+      server.script({ steps: [...steps, chunk({}, 'tool_calls'), DONE] });
+      const made = { id: id.slice(0, 40), name: 'x', arguments: {} };
+      const answer = await respond(afterTools({ text: '', toolCalls: [made] }));
+      const ids = [made, ...answer.toolCalls].map((each) => each.id);
+      expect(new Set(ids).size).toBe(3);
+      expect(Math.max(...ids.map(({ length }) => length))).toBeLessThanOrEqual(40);
     },
   );
 
