@@ -56,7 +56,10 @@ const requestSchema = z.strictObject({
       z.strictObject({
         name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
         description: z.string().optional(),
-        input_schema: z.looseObject({ type: z.literal('object') }),
+        input_schema: z.looseObject({
+          type: z.literal('object'),
+          properties: z.record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), z.unknown()).optional(),
+        }),
         cache_control: cacheControl.optional(),
       }),
     )

@@ -4,11 +4,14 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { LlmToolCall } from '../../../model/llm-message.ts';
 import { isObject } from '../../../std/json.ts';
 import { AnswerDraft, modelFamily, type ToolCallDraft } from '../client/answer-draft.ts';
 import type { AnswerReader } from '../client/protocol.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
+import { ownArguments } from '../client/wire-names.ts';
 import { type FinishReason, type LlmRequest, type LlmUsage, NO_USAGE } from '../llm.ts';
+import { ARGUMENT_NAME } from './anthropic-request.ts';
 
 /** Blocks of one answer, of all kinds. */
 const BLOCKS_MAX = 128;
@@ -61,11 +64,13 @@ export class AnthropicAnswer implements AnswerReader {
   #stopReason: string | undefined;
   #usage: LlmUsage = NO_USAGE;
   readonly #form: { service: string; model: string };
+  readonly #tools: LlmRequest['tools'];
   readonly #draft: AnswerDraft;
   readonly #blocks = new Map<number, { given: Block; call?: ToolCallDraft }>();
 
   constructor(form: { service: string; model: string }, request: LlmRequest) {
     this.#form = form;
+    this.#tools = request.tools;
     this.#draft = new AnswerDraft(request);
   }
 
@@ -107,7 +112,13 @@ export class AnthropicAnswer implements AnswerReader {
       reason: this.#stopReason ?? 'none',
       ...(thinking.length > 0 && { vendor }),
     };
-    return { ...this.#draft.result(ending, newId), usage: this.#usage };
+    const { toolCalls, ...rest } = this.#draft.result(ending, newId);
+    return { ...rest, toolCalls: toolCalls.map((call) => this.#own(call)), usage: this.#usage };
+  }
+
+  #own(call: LlmToolCall): LlmToolCall {
+    const schema = this.#tools.find(({ name }) => name === call.name)?.parameters;
+    return { ...call, arguments: ownArguments(call.arguments, schema, ARGUMENT_NAME) };
   }
 
   #take(given: Event): string | undefined {

@@ -5,11 +5,13 @@
 import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
 import { ownVendorData } from '../client/answer-draft.ts';
 import type { Dialect } from '../client/dialect.ts';
-import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
+import { FUNCTION_NAME, type NameRule, wireName, wireSchema } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 
 /** The service wants a limit; a spoken answer is far shorter. */
 const TOKENS_DEFAULT = 2_048;
+/** A request with any other is refused. */
+export const ARGUMENT_NAME: NameRule = /^[\w.-]{1,64}$/;
 const EPHEMERAL = { type: 'ephemeral' } as const;
 const JSON_ONLY = 'Answer with one JSON object and nothing else.';
 
@@ -84,7 +86,7 @@ function systemBlocks({ messages, json }: LlmRequest): Block[] {
 
 function wireTool({ name, description, parameters }: LlmTool): Record<string, unknown> {
   const own = { name: wireName(name, FUNCTION_NAME), description };
-  return { ...own, input_schema: { type: 'object', ...parameters } };
+  return { ...own, input_schema: { type: 'object', ...wireSchema(parameters, ARGUMENT_NAME) } };
 }
 
 /** A history with tool calls wants their tools, though none may be called. */

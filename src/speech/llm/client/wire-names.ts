@@ -1,7 +1,8 @@
-// Names of functions in the form that a service takes. The author's own have any letters and any
+// Names of functions and of their arguments in the form that a service takes. The author's own have any letters and any
 // length (edges have those of their labels), and models have called functions that there are not.
 
 import { createHash } from 'node:crypto';
+import { isObject } from '../../../std/json.ts';
 
 /** The names that a service takes. None is made of other characters, or longer, than what `wireName` makes. */
 export type NameRule = RegExp;
@@ -24,4 +25,37 @@ export function wireName(name: string, rule: NameRule): string {
 /** The author's names by those that the service was given. */
 export function ownNames(names: readonly string[], rule: NameRule): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [wireName(name, rule), name]));
+}
+
+/** A schema of arguments whose own names the service takes. */
+export function wireSchema(
+  schema: Record<string, unknown>,
+  rule: NameRule,
+): Record<string, unknown> {
+  const { properties, required } = schema;
+  if (!isObject(properties) || Object.keys(properties).every((name) => rule.test(name))) {
+    return schema;
+  }
+  const renamed = Object.entries(properties).map(([name, each]) => [wireName(name, rule), each]);
+  return {
+    ...schema,
+    properties: Object.fromEntries(renamed),
+    ...(Array.isArray(required) && {
+      required: required.map((name) => wireName(String(name), rule)),
+    }),
+  };
+}
+
+/** Arguments under the author's names. */
+export function ownArguments(
+  given: Record<string, unknown>,
+  schema: Record<string, unknown> | undefined,
+  rule: NameRule,
+): Record<string, unknown> {
+  const properties = schema?.['properties'];
+  if (!isObject(properties)) return given;
+  const own = ownNames(Object.keys(properties), rule);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [own.get(name) ?? name, value]),
+  );
 }

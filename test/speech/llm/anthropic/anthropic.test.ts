@@ -345,6 +345,32 @@ describe('anthropic', () => {
     expect((await respond(oddlyNamed(label))).toolCalls).toMatchObject([{ name: label }]);
   });
 
+  // A parameter "Customer name" made the service refuse every request of its step.
+  it('fills parameters by the name of their author', async () => {
+    const name = { type: 'string', description: 'In full' };
+    const parameters = {
+      type: 'object',
+      properties: { 'Customer name': name, ['Straße']: name, plain: name },
+      required: ['Customer name', 'plain'],
+    };
+    const request = { ...ask, tools: [{ name: 'find', description: 'Finds', parameters }] };
+    server.script(says('Ok.'));
+    await respond(request);
+    const [tool] = Object(server.requests[0]?.body['tools']);
+    const [customer, street, plain] = Object.keys(tool.input_schema.properties);
+    expect(tool.input_schema.required).toEqual([customer, 'plain']);
+    expect(plain).toBe('plain');
+    const given = JSON.stringify({
+      [String(customer)]: 'Ana',
+      [String(street)]: 'Hof',
+      plain: 'x',
+    });
+    script(started(), ...toolUse(0, { id: 't', name: 'find' }, given), ...stopped('tool_use'));
+    expect((await respond(request)).toolCalls).toMatchObject([
+      { arguments: { 'Customer name': 'Ana', ['Straße']: 'Hof', plain: 'x' } },
+    ]);
+  });
+
   it('takes a tool call without arguments, and unknown events', async () => {
     script(
       started(),
