@@ -36,6 +36,8 @@ export interface FallbackOptions {
 
 /** Before the second try on the same model. */
 const RETRY_DELAY_MS = 150;
+/** The longest wait that a server may ask for before it: after a longer one the next model is asked. */
+const ASKED_MS_MAX = 1_000;
 /** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
 /** Of the history that a model refuses as too long, what it is asked with next. Less than the last is no conversation. */
@@ -244,9 +246,10 @@ function isTooLong(outcome: LlmResponse | GatewayError): boolean {
   return outcome instanceof ServiceFault && outcome.kind === 'context';
 }
 
-/** A second time-out, and most rate limits, take longer than a caller waits. */
+/** A second time-out, most rate limits, and most waits that a server asks for take longer than a caller waits. */
 function worthRepeating(error: GatewayError): boolean {
-  if (codeOf(error) === 'LLM_RATE') return 'retryAfterMs' in error.facts && askedMs(error) <= 1_000;
+  if (askedMs(error) > ASKED_MS_MAX) return false;
+  if (codeOf(error) === 'LLM_RATE') return 'retryAfterMs' in error.facts;
   return error.retry && codeOf(error) !== 'LLM_TIMEOUT';
 }
 

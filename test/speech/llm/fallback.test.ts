@@ -28,7 +28,7 @@ function answer(text: string): LlmResponse {
 }
 
 /** Does one step of the script a request: fails with the code, or says the text ("text!CODE": then fails). `slow`: is
- *  silent for 4 s; `rate` and a number: asks to wait for so many milliseconds. */
+ *  silent for 4 s; `rate` or `overload` and a number: asks to wait for so many milliseconds. */
 function scripted(
   name: string,
   script: string[],
@@ -43,11 +43,7 @@ function scripted(
       this.asked += 1;
       const [text, code] = (script.shift() ?? 'ok').split('!');
       if (text === 'auth') throw new ServiceFault('llm', name, 'auth', { detail: 'no such key' });
-      const [, afterMs] = /^rate(\d+)$/.exec(text ?? '') ?? [];
-      if (afterMs !== undefined) {
-        const detail = 'too many requests';
-        throw new ServiceFault('llm', name, 'rate', { detail, retryAfterMs: Number(afterMs) });
-      }
+      throwIfAskedToWait(name, text ?? '');
       if (text === 'slow') {
         clock.stall(4_000);
         throw new GatewayError('LLM_TIMEOUT', { what: 'first token' });
@@ -63,6 +59,13 @@ function scripted(
       this.asked = -1;
     },
   };
+}
+
+function throwIfAskedToWait(name: string, text: string): void {
+  const [, kind, afterMs] = /^(rate|overload)(\d+)$/.exec(text) ?? [];
+  if (afterMs === undefined) return;
+  const asked = { detail: 'too many requests', retryAfterMs: Number(afterMs) };
+  throw new ServiceFault('llm', name, kind === 'rate' ? 'rate' : 'overload', asked);
 }
 
 function run(...scripts: string[][]) {
@@ -135,6 +138,15 @@ describe('fallback', () => {
       expect(models[0]?.asked).toBe(1);
     },
   );
+
+  // Status 503 with "Retry-After: 30": the same model was waited for, and no other one asked before the caller's time was over.
+  it('waits for no overloaded model that asks for more than a second', async () => {
+    const { respond, models } = run(['overload30000', 'Hi.'], ['Other.']);
+    expect(await respond()).toBe('Other.');
+    expect(models.map((each) => each.asked)).toEqual([1, 1]);
+    const short = run(['overload400', 'Hi.'], ['Other.']);
+    expect(await short.respond()).toBe('Hi.');
+  });
 
   it('names the model that is left for a fault that passes, with the one that is asked', async () => {
     const { respond, changes } = run(['!LLM_TIMEOUT'], ['!LLM_RATE'], ['We!LLM_FAILED', 'Hi.']);
