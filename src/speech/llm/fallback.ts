@@ -182,7 +182,10 @@ export class FallbackModel implements LanguageModel {
     try {
       return await service.model.respond({ ...job.request, messages }, listener, job.signal);
     } catch (error) {
-      if (job.signal.aborted || !(error instanceof GatewayError)) throw error;
+      if (job.signal.aborted || !(error instanceof GatewayError)) {
+        service.circuit.abandoned();
+        throw error;
+      }
       if (spoke) {
         // The rest of the answer is asked of another model.
         this.#fail(service, error);
@@ -216,7 +219,10 @@ export class FallbackModel implements LanguageModel {
     const fault = faultOf(model, error);
     const isOfOwner = fault?.isPermanent === true || fault?.kind === 'context';
     this.#left = isOfOwner ? undefined : { model, error };
-    if (fault === undefined) return;
+    if (fault === undefined) {
+      circuit.abandoned();
+      return;
+    }
     circuit.failed(fault);
     if (!isOfOwner || this.#reported.has(service)) return;
     this.#reported.add(service);

@@ -107,11 +107,16 @@ export class CircuitBreaker {
     openCircuits.delete(this);
   }
 
+  /** The call has no result that says whether the service works: if it was the probe, another one is at once. */
+  abandoned(): void {
+    this.#probeSince = undefined;
+    this.#leaveAccountProbe();
+  }
+
   failed(fault: ServiceFault): void {
     // The longest session is over, or one conversation is too long: no fault of the service.
     if (fault.kind === 'session' || fault.kind === 'context') {
-      this.#probeSince = undefined;
-      this.#leaveAccountProbe();
+      this.abandoned();
       return;
     }
     if (this.#account !== undefined && !OF_SETTINGS.has(fault.kind)) {

@@ -148,6 +148,24 @@ describe('fallback', () => {
     expect(await short.respond()).toBe('Hi.');
   });
 
+  // The caller spoke on, and the request that tried the model was dropped: for 30 s no call tried it again.
+  it.each(['an abort', 'a refusal'])(
+    'has the next call try a rested model after %s',
+    async (how) => {
+      const script = how === 'an abort' ? ['!LLM_FAILED', 'Hi.'] : ['!LLM_REFUSED', 'Hi.'];
+      const { clock, circuits, newCall, respond, models } = run(script, ['Other.']);
+      for (let faults = 0; faults < 3; faults += 1) circuits[0]?.failed(faultOf('overload'));
+      clock.advance(15_000);
+      const controller = new AbortController();
+      const first = respond(controller.signal);
+      if (how === 'an abort') controller.abort();
+      await first;
+      expect(models[0]?.asked).toBe(1);
+      newCall();
+      expect(await respond()).toBe('Hi.');
+    },
+  );
+
   it('names the model that is left for a fault that passes, with the one that is asked', async () => {
     const { respond, changes } = run(['!LLM_TIMEOUT'], ['!LLM_RATE'], ['We!LLM_FAILED', 'Hi.']);
     expect(await respond()).toBe('LLM_FAILED');
