@@ -77,7 +77,8 @@ async function beginOf(body: Dispatcher.ResponseData['body']): Promise<string> {
     bytes += chunk.length;
     if (bytes >= ANSWER_BYTES_MAX) break;
   }
-  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString();
+  // Without its byte order mark, which no JSON has.
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX));
 }
 
 function forbidden(reason: string): GatewayError {
