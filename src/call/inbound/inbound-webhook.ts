@@ -109,7 +109,7 @@ export class InboundWebhooks {
     if (!isVerified) throw new Refusal('signature');
     await verifier.refuseReplay(provider, request);
     await this.#confirm(inbound, configuration);
-    const { run, isNew } = await this.#createRun({ configuration, version, inbound });
+    const { run, isNew } = await this.#createRun({ configuration, number, version, inbound });
     if (run.state !== 'initialized' || registry.connected(run.id)) {
       // The webhook is a late repetition: a command would end the call that talks.
       if (provider.capabilities.answerStyle === 'command') return provider.webhook.acknowledge();
@@ -157,14 +157,13 @@ export class InboundWebhooks {
     if (call === undefined || isTerminal(call.status)) throw new Refusal('signature');
   }
 
-  #createRun(found: {
-    configuration: TelephonyConfiguration;
-    version: WorkflowVersion;
-    inbound: Inbound;
-  }): Promise<StartedRun> {
-    const { configuration, version, inbound } = found;
+  #createRun(found: Found & { version: WorkflowVersion; inbound: Inbound }): Promise<StartedRun> {
+    const { configuration, number, version, inbound } = found;
     const { provider, event } = inbound;
-    const { callId, accountId, from, to, raw } = event;
+    const { callId, accountId, from, raw } = event;
+    const { addressNormalized: whole } = number;
+    // Transfers show the called number: it needs the country that the provider left out.
+    const to = normalizeAddress(event.to, null)?.normalized === whole ? event.to : whole;
     const digits = String(this.#deps.random.integer(100_000_000)).padStart(8, '0');
     const name = `WR-TEL-IN-${digits}`;
     const call = { callId, accountId, from, to, raw };

@@ -10,8 +10,8 @@ import { type CallHarness, inboundRequest, NUMBER, withCallHarness } from '../ca
 const held = withCallHarness();
 const INDIAN = '+912271264296';
 
-/** Rings `to` over a provider whose numbers are Indian where they do not say, and gives the number of the runs. */
-async function called(harness: CallHarness, to: string): Promise<number> {
+/** Rings `to` over a provider whose numbers are Indian where they do not say, and gives the called numbers of the runs. */
+async function called(harness: CallHarness, to: string): Promise<unknown[]> {
   const twilio = harness.deps.providers.byName('twilio');
   if (twilio === undefined || !isHosted(twilio)) throw new Error('no provider');
   const provider: HostedProvider = {
@@ -26,7 +26,8 @@ async function called(harness: CallHarness, to: string): Promise<number> {
   };
   const calls = createCallControl({ ...harness.deps, providers: providersOf([provider]) });
   await calls.inbound(inboundRequest(), null);
-  return (await harness.runs()).length;
+  const runs = await harness.runs();
+  return runs.map(({ initialContext }) => initialContext['called_number']);
 }
 
 async function withIndianNumber(): Promise<CallHarness> {
@@ -36,23 +37,26 @@ async function withIndianNumber(): Promise<CallHarness> {
 }
 
 describe('a called number', () => {
-  it.each(['02271264296', '2271264296', '912271264296', INDIAN])(
-    '%s is found as the Indian number that it is',
+  it.each(['02271264296', '2271264296'])(
+    '%s is found as the Indian number that it is, and named with its country',
     async (to) => {
-      const harness = await withIndianNumber();
-      expect(await called(harness, to)).toBe(1);
+      expect(await called(await withIndianNumber(), to)).toEqual([INDIAN]);
     },
   );
+
+  it.each(['912271264296', INDIAN])('%s is whole already', async (to) => {
+    expect(await called(await withIndianNumber(), to)).toEqual([to]);
+  });
 
   it.each([NUMBER, NUMBER.slice(1)])(
     '%s of another country is found as it is, not with the assumed country',
     async (to) => {
       const harness = await held.harness.prepare();
-      expect(await called(harness, to)).toBe(1);
+      expect(await called(harness, to)).toEqual([to]);
     },
   );
 
   it('of no configuration is refused', async () => {
-    expect(await called(await withIndianNumber(), '2271264297')).toBe(0);
+    expect(await called(await withIndianNumber(), '2271264297')).toEqual([]);
   });
 });
