@@ -62,6 +62,9 @@ const TOO_LONG = new RegExp(
   'i',
 );
 
+/** OpenAI's request that no minute has room for: 429 as for too many requests, but it is refused at any time. */
+const TOO_LARGE = /request too large for/i;
+
 /** Statuses of words that a filter stops; undefined: an error within an answer. */
 const FILTERED_STATUSES: readonly (number | undefined)[] = [400, 403, 422, undefined];
 /** What somebody has said, stopped by a filter before the model: Azure and MiniMax (a code), OpenAI (flagged), OpenRouter
@@ -96,9 +99,8 @@ export function serviceFault(
   const named = isUsedUp
     ? 'quota'
     : KINDS.find(([, pattern]) => pattern.test(words.join(' ')))?.[0];
-  const isTooLong =
-    TOO_LONG_STATUSES.includes(refusal?.status) &&
-    TOO_LONG.test([...words, error.message ?? ''].join(' '));
+  const tooLong = TOO_LONG_STATUSES.includes(refusal?.status) ? TOO_LONG : TOO_LARGE;
+  const isTooLong = tooLong.test([...words, error.message ?? ''].join(' '));
   return new ServiceFault('llm', service, isTooLong ? 'context' : kindOf(named, refusal), {
     detail: error.message ?? vendorCode ?? `status ${refusal?.status ?? 200}`,
     status: refusal?.status,

@@ -26,6 +26,8 @@ import { afterTools, oddlyNamed } from '../model-history.ts';
 
 const KEY = 'sk-test-do-not-show';
 const never = new AbortController().signal;
+const TOO_LARGE =
+  'Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 36012. The input or output tokens must be reduced in order to run successfully.';
 
 languageModelContract('openai', async () => {
   const server = await startOpenAiServer();
@@ -437,6 +439,8 @@ describe('openai', () => {
     [408, {}, 'LLM_FAILED', 'overload'],
     [429, { type: 'insufficient_quota' }, 'LLM_REFUSED', 'quota'],
     [429, { type: 'tokens' }, 'LLM_RATE', 'rate'],
+    // No minute has room for it: it is refused whenever it is sent again, and a shorter one is not.
+    [429, { type: 'tokens', message: TOO_LARGE }, 'LLM_REFUSED', 'context'],
     [498, {}, 'LLM_RATE', 'rate'],
     [500, { message: 'oops' }, 'LLM_FAILED', 'overload'],
     [503, { code: 503, message: 'Loading model' }, 'LLM_FAILED', 'overload'],
