@@ -32,12 +32,19 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
   const document = createDocument(reading);
   return new Promise((resolve, reject) => {
     let lingering = false;
+    let hasFailed = false;
+    const fail = (error: unknown): void => {
+      hasFailed = true;
+      reject(error);
+    };
     const attempt = (step: () => void): boolean => {
+      // What has come of it is not said any more: another model may be answering.
+      if (hasFailed) return false;
       try {
         step();
         return true;
       } catch (error) {
-        reject(error);
+        fail(error);
         body.destroy();
         return false;
       }
@@ -58,7 +65,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
     body.on('end', finish);
     body.on('error', (error) => {
       if (answer.finished && !watch.signal.aborted) finish();
-      else reject(error);
+      else fail(error);
     });
     body.on('close', finish);
   });

@@ -506,6 +506,15 @@ describe('openai', () => {
     await expect(respond().catch(codeOf)).resolves.toBe(code);
   });
 
+  // The next model was answering already.
+  it('says nothing more of an answer that it has rejected', async () => {
+    const begun = chunk({ content: ' late' }).trimEnd();
+    server.script({ steps: [chunk({ content: 'We' }), `${data({ choices: 'x' })}${begun}\n`] });
+    await expect(respond().catch(codeOf)).resolves.toBe('LLM_MALFORMED');
+    for (let i = 0; i < 20; i += 1) await settle();
+    expect(heard).toBe('We');
+  });
+
   it('says LLM_FAILED when no server listens', async () => {
     await server.close();
     await expect(respond().catch(codeOf)).resolves.toBe('LLM_FAILED');
