@@ -58,7 +58,8 @@ async function attemptOnce(
   try {
     const headers = await headersOf(deps, delivery);
     const { method, url, body } = delivery;
-    const request = { method, url, headers, body: body ?? undefined };
+    // A receiver that has answered has it: sent again, it would count twice.
+    const request = { method, url, headers, body: body ?? undefined, isStatusEnough: true };
     return outcomeOf(delivery, await deps.outside.send(request, deadline.signal));
   } catch (error) {
     return failed(delivery, {

@@ -17,6 +17,9 @@ export interface GuardedRequest {
   headers: Record<string, string>;
   /** Undefined for none. */
   body: string | undefined;
+  /** The status says all: of a body that breaks off, or has not ended at the deadline, its begin is given. Default: false,
+   *  the request fails. */
+  isStatusEnough?: boolean;
 }
 
 export interface GuardedResponse {
@@ -56,26 +59,33 @@ export function createGuardedHttp(egress: Egress = createEgress()): GuardedHttp 
   return {
     check,
     connect: egress.connect,
-    async send({ method, url, headers, body }, signal) {
+    async send({ method, url, headers, body, isStatusEnough = false }, signal) {
       check(url);
       const known = METHODS.find((each) => each === method);
       if (known === undefined) throw forbidden('the method');
       const options = { method: known, headers, signal, dispatcher: agent, body: body ?? null };
       const response = await request(url, options);
-      return { status: response.statusCode, text: await beginOf(response.body) };
+      return { status: response.statusCode, text: await beginOf(response.body, isStatusEnough) };
     },
     close: () => agent.destroy(),
   };
 }
 
-async function beginOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function beginOf(
+  body: Dispatcher.ResponseData['body'],
+  mayBreakOff: boolean,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= ANSWER_BYTES_MAX) break;
+  try {
+    for await (const chunk of body) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= ANSWER_BYTES_MAX) break;
+    }
+  } catch (error) {
+    if (!mayBreakOff) throw error;
   }
   // Without its byte order mark, which no JSON has.
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX));

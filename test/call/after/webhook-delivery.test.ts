@@ -1,6 +1,8 @@
 // One attempt to deliver a webhook, at a receiver on loopback. Source: contract §8.10, appendix B.
 
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deliverWebhook, retryMs } from '../../../src/call/after/webhook-delivery.ts';
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
@@ -74,6 +76,21 @@ describe('a webhook', () => {
     expect(asked?.headers).toMatchObject({ 'content-type': 'application/json', 'x-mine': 'yes' });
     const excerpt = '{"got":"it"}';
     expect(await stored()).toMatchObject({ state: 'delivered', responseExcerpt: excerpt });
+  });
+
+  // The receiver had taken it, and was sent it four times more.
+  it.each([200, 400])('counts by its status %i, though the answer breaks off', async (status) => {
+    const broken = createServer((_request, response) => {
+      response.writeHead(status, { 'content-length': '100' });
+      response.write('{"got"', () => setTimeout(() => response.destroy(), 20));
+    });
+    await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve));
+    await made({ url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/` });
+    await deliverWebhook(deps(), await claimed(), never);
+    const state = status === 200 ? 'delivered' : 'dead_letter';
+    const expected = { state, responseStatus: status, responseExcerpt: '{"got"' };
+    expect(await stored()).toMatchObject(expected);
+    await new Promise((resolve) => broken.close(resolve));
   });
 
   it('is signed over moment and body by every secret in force', async () => {
