@@ -29,7 +29,8 @@ export interface ReviewedCall {
 }
 
 export interface ReviewTry {
-  /** On the last attempt a failure becomes the result, instead of an error that leads to a repetition. */
+  /** On the last attempt a failure becomes the result, instead of an error that leads to a repetition; not where the
+   *  process stops. */
   isLast: boolean;
   /** Wall clock, milliseconds since 1970. */
   now: number;
@@ -96,6 +97,11 @@ function isVoicemail({ gatheredContext, disposition }: Run): boolean {
   return isMachine || [status, disposition].includes('voicemail_detected');
 }
 
+/** The process stops: another one may review the call. At a deadline the reason says so. */
+function isStopped({ aborted, reason }: AbortSignal): boolean {
+  return aborted && codeOf(reason) !== 'TIMED_OUT';
+}
+
 class Reviewer {
   readonly #model: LanguageModel;
   readonly #review: ReviewNodeSettings;
@@ -127,7 +133,8 @@ class Reviewer {
       this.#tags.push(...tagNames(reply.tags));
       this.#results[key] = { ...named, ...reply };
     } catch (error) {
-      if (!this.#attempt.isLast) throw error;
+      const { isLast, signal } = this.#attempt;
+      if (!isLast || isStopped(signal)) throw error;
       const code = codeOf(error) ?? 'UNEXPECTED';
       this.#results[key] = { ...named, tags: [], summary: '', score: null, error: code };
     }

@@ -12,7 +12,7 @@ import type { Run } from '../../../src/model/run.ts';
 import { reviewsOf } from '../../../src/workflow/graph/post-call-nodes.ts';
 import { ReviewerModel } from '../../fakes/call/reviewer-model.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { type Data, definition, start } from '../../workflow/definitions.ts';
@@ -223,6 +223,25 @@ describe('a review', () => {
       a: { score: 3 },
       b: { error: 'LLM_TIMEOUT', tags: [], summary: '', score: null },
     });
+  });
+});
+
+describe('a review on its last try', () => {
+  // A restart while reviews of an hour ago were made stored `UNEXPECTED` as the result of each.
+  it('is left to another process where this one stops, and has a result where its time is over', async () => {
+    const tried = async (reason: unknown): Promise<unknown> => {
+      const model = new ReviewerModel();
+      model.answers = ['hang'];
+      const controller = new AbortController();
+      const last = { ...attempt, isLast: true, signal: controller.signal };
+      const reviewed = reviewCall(deps(model), reviewNode(), call(), last);
+      while (model.requests.length === 0) await settle();
+      controller.abort(reason);
+      return reviewed.then(({ annotation }) => annotation['node_results']);
+    };
+    await expect(tried(undefined)).rejects.toThrow();
+    const late = new GatewayError('TIMED_OUT', { what: 'reviews', ms: 1 });
+    expect(await tried(late)).toMatchObject({ a: { error: 'TIMED_OUT' } });
   });
 });
 
