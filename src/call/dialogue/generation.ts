@@ -204,22 +204,23 @@ export class Generation {
    *  rest does not come either, a whole sentence counts as the answer; after part of a sentence the request has failed,
    *  and the engine apologises. */
   async #repair(job: Job): Promise<void> {
-    const { action, speech } = job;
-    speech.breakOff?.();
-    // As the voice drops it (GenerationSink.breakOff).
-    job.said = withoutLastWord(job.said);
-    job.isAppended = true;
+    const { action } = job;
+    breakOff(job);
     const said = job.said.trim();
     const messages = said === '' ? action.messages : [...action.messages, ...brokenOff(said)];
+    const again = { ...job, action: { ...action, messages } };
     try {
-      const rest = await this.#attempt({ ...job, action: { ...action, messages } }, REPAIR_MS);
+      const rest = await this.#attempt(again, REPAIR_MS);
       if (!this.#settle(action.requestId)) return;
       this.#answered(job, { ...rest, text: said + withSpace(said, rest.text) });
     } catch (error) {
       if (!this.#settle(action.requestId)) return;
       this.#log.warn({ err: error }, 'model did not complete its answer');
-      if (!isWhole(said)) this.#failed(job, error);
-      else this.#answered(job, { ...EMPTY_ANSWER, text: said });
+      const hasMore = again.said !== job.said;
+      if (hasMore) breakOff(again);
+      const text = again.said.trim();
+      if (!isWhole(text)) this.#failed(again, error);
+      else this.#answered(job, { ...EMPTY_ANSWER, text });
     }
   }
 
@@ -300,6 +301,13 @@ export class Generation {
 
 const WHOLE = new RegExp(`[${SENTENCE_MARKS}][${CLOSING_MARKS}]*$`);
 const MARK_FIRST = new RegExp(`^[\\s${SENTENCE_MARKS}${CLAUSE_MARKS}]`);
+
+/** Drops the last word, as the voice does (GenerationSink.breakOff). */
+function breakOff(job: Job): void {
+  job.speech.breakOff?.();
+  job.said = withoutLastWord(job.said);
+  job.isAppended = true;
+}
 
 const EMPTY_ANSWER: LlmResponse = {
   text: '',

@@ -87,4 +87,45 @@ describe('an answer that breaks off', () => {
       expect(await answersTo(`${said} `, failing)).toContain(JSON.stringify(said).slice(1, -1));
     },
   );
+
+  // The first sentence was whole: the caller heard half of another one, and then nothing.
+  it('twice, within a sentence, has failed, and is whole only as far as it was said', async () => {
+    const clock = new FakeClock();
+    const llm = new ScriptedModel(clock);
+    llm.answers = [
+      { say: ['Hello. You'], fails: 'LLM_FAILED' },
+      { say: ['Your room is bo'], fails: 'LLM_FAILED' },
+    ];
+    const told: string[] = [];
+    const generation = new Generation({
+      ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+      listener: {
+        ...{ onExtracted: nothing, onUsage: nothing },
+        ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
+        onAnswer: () => told.push('answered'),
+        onFailure: (_requestId, code) => told.push(code),
+      },
+    });
+    const messages: LlmMessage[] = [{ role: 'user', content: 'go on' }];
+    generation.start(
+      {
+        ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
+        ...{ kind: 'reply', interruptible: true },
+      },
+      {
+        text: (delta) => told.push(delta),
+        breakOff: () => told.push('broken off'),
+        ...{ end: () => told.push('end'), cancel: () => told.push('cancelled') },
+      },
+      'talk',
+    );
+    for (let step = 0; step < 10; step++) {
+      clock.advance(20);
+      await settle();
+    }
+    expect(told).toEqual([
+      ...['Hello. You', 'broken off', 'Your room is bo', 'broken off'],
+      ...['end', 'LLM_FAILED'],
+    ]);
+  });
 });
