@@ -241,6 +241,7 @@ describe('openai', () => {
         ({ metricName, labels }) =>
           metricName?.endsWith('_count') &&
           labels.kind === 'llm-prepare' &&
+          labels.service === 'openai' &&
           labels.result === result,
       )?.value ?? 0;
     async function prepared(result: string): Promise<void> {
