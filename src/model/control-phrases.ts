@@ -23,10 +23,26 @@ const WAIT_LETTERS_MAX = 24;
 /** Code units that are enough for each phrase and the word behind it. */
 const BEGIN_MAX = 80;
 
+/** Of one language, by which words of a caller are looked up while they speak. */
+interface Phrases {
+  whole: ReadonlySet<string>;
+  /** What phrases of several words begin with, up to the last word but one. */
+  begins: ReadonlySet<string>;
+}
+
+/** By language, and of all languages: which one a caller speaks is seldom known. */
+interface PhraseLists {
+  of: ReadonlyMap<string, readonly [Phrases]>;
+  all: readonly Phrases[];
+}
+
+const NONE: Phrases = { whole: new Set(), begins: new Set() };
+
 const backchannels = spelled(BACKCHANNELS);
 const stops = spelled(STOPS);
 const waits = spelled(WAITS);
-const politeWords = POLITE_WORDS.map(partsOf);
+/** With the words around them. */
+const politeWaits = spelled(WAITS, POLITE_WORDS);
 
 /** Lower case, words with their vowel signs and apostrophes only, single spaces. */
 export function plainWords(text: string): string {
@@ -50,7 +66,7 @@ export function isBackchannel(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
   const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
   if (words[0] === '' || words.length > wordsMax) return false;
-  return listsOf(backchannels, language).some((phrases) => isMadeOf(words, phrases));
+  return listsOf(backchannels, language).some(({ whole }) => isMadeOf(words, whole));
 }
 
 /** Whether further words may turn the text into an acknowledgement ("of", "okay got"). */
@@ -58,13 +74,9 @@ export function isBackchannelPrefix(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
   const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
   if (words[0] === '' || words.length >= wordsMax) return false;
-  return listsOf(backchannels, language).some((phrases) =>
-    words.some((_word, index) => {
-      const begun = `${words.slice(index).join(' ')} `;
-      return (
-        isMadeOf(words.slice(0, index), phrases) && phrases.some((each) => each.startsWith(begun))
-      );
-    }),
+  const ends = words.map((_word, index) => words.slice(index).join(' '));
+  return listsOf(backchannels, language).some(({ whole, begins }) =>
+    ends.some((end, index) => begins.has(end) && isMadeOf(words.slice(0, index), whole)),
   );
 }
 
@@ -73,14 +85,14 @@ export function isStopWord(text: string, language?: string): boolean {
   if (isWaitPhrase(text, language)) return true;
   const begins = beginsOf(text);
   return [stops, waits].some((lists) =>
-    listsOf(lists, language).some((phrases) => phrases.some((phrase) => begins.has(phrase))),
+    listsOf(lists, language).some(({ whole }) => begins.some((begin) => whole.has(begin))),
   );
 }
 
 /** Whole words from the begin of the text, as `partsOf` has them: a car park (停车场) does not begin with "stop" (停). */
-function beginsOf(text: string): ReadonlySet<string> {
+function beginsOf(text: string): string[] {
   const plain = plainWords(text).slice(0, BEGIN_MAX);
-  return new Set(wordSpans(plain).map(({ end }) => partsOf(plain.slice(0, end))));
+  return wordSpans(plain).map(({ end }) => partsOf(plain.slice(0, end)));
 }
 
 /** Whether the whole text asks the agent to be silent for a while ("hold on", "wait a minute, please"). */
@@ -88,10 +100,10 @@ export function isWaitPhrase(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
   const wordsMax = isUnspaced(text) ? WAIT_LETTERS_MAX : WAIT_WORDS_MAX;
   if (words[0] === '' || words.length > wordsMax) return false;
-  return listsOf(waits, language).some((phrases) => {
-    const asks = phrases.some((phrase) => ` ${words.join(' ')} `.includes(` ${phrase} `));
-    return asks && isMadeOf(words, [...phrases, ...politeWords]);
-  });
+  const phrases = listsOf(waits, language);
+  return listsOf(politeWaits, language).some(
+    ({ whole }, index) => isMadeOf(words, whole) && hasPhrase(words, phrases[index]),
+  );
 }
 
 /** Whether the text contains a goodbye. */
@@ -106,25 +118,40 @@ function partsOf(text: string): string {
   return isUnspaced(plain) ? spacedOut(plain).replace(/ +/g, ' ').trim() : plain;
 }
 
-function spelled(lists: Record<string, readonly string[]>): Record<string, readonly string[]> {
-  return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, list.map(partsOf)]));
+/** Each language's phrases, and `more`. */
+function spelled(
+  lists: Record<string, readonly string[]>,
+  more: readonly string[] = [],
+): PhraseLists {
+  const entries = Object.entries(lists).map(([language, list]): [string, readonly [Phrases]] => {
+    const whole = [...list, ...more].map(partsOf);
+    return [language, [{ whole: new Set(whole), begins: new Set(whole.flatMap(beginsOfPhrase)) }]];
+  });
+  return { of: new Map(entries), all: entries.flatMap(([, phrases]) => phrases) };
 }
 
-/** One language's list, or all lists: which languages a caller speaks is seldom known. */
-function listsOf(
-  lists: Record<string, readonly string[]>,
-  language: string | undefined,
-): readonly (readonly string[])[] {
-  const own = language === undefined ? undefined : lists[language.slice(0, 2).toLowerCase()];
-  return own === undefined ? Object.values(lists) : [own];
+function beginsOfPhrase(phrase: string): string[] {
+  const words = phrase.split(' ');
+  return words.slice(1).map((_word, index) => words.slice(0, index + 1).join(' '));
+}
+
+/** One language's phrases, or those of all, in the same order in each of the lists. */
+function listsOf({ of, all }: PhraseLists, language: string | undefined): readonly Phrases[] {
+  return (language === undefined ? undefined : of.get(language.slice(0, 2).toLowerCase())) ?? all;
 }
 
 /** Whether the words are a sequence of whole phrases. */
-function isMadeOf(words: readonly string[], phrases: readonly string[]): boolean {
+function isMadeOf(words: readonly string[], phrases: ReadonlySet<string>): boolean {
   if (words.length === 0) return true;
   return words.some(
     (_word, index) =>
-      phrases.includes(words.slice(0, index + 1).join(' ')) &&
-      isMadeOf(words.slice(index + 1), phrases),
+      phrases.has(words.slice(0, index + 1).join(' ')) && isMadeOf(words.slice(index + 1), phrases),
+  );
+}
+
+/** Whether a phrase is among the words. */
+function hasPhrase(words: readonly string[], { whole }: Phrases = NONE): boolean {
+  return words.some((_from, from) =>
+    words.some((_to, to) => to >= from && whole.has(words.slice(from, to + 1).join(' '))),
   );
 }
