@@ -2,6 +2,7 @@
 // §9.8.
 
 import type { AttemptOutcome, RetrySettings } from '../model/campaign.ts';
+import { faultReasons } from '../model/end-reason.ts';
 import type { CallStatus } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
@@ -17,8 +18,8 @@ const byDisposition = new Map<string | null, AttemptOutcome>([
   ['canceled', 'canceled'],
   ['system_cancelled', 'canceled'],
 ]);
-/** A conversation that was interrupted. */
-const BROKEN = new Set(['unexpected_error', 'pipeline_error', 'system_connect_error', 'error']);
+/** A conversation that was interrupted: by us, or by the provider. */
+const BROKEN: ReadonlySet<string> = new Set([...faultReasons, 'error']);
 
 /** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before an answer; only the
  *  provider has the result. */

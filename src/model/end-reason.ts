@@ -20,6 +20,13 @@ export const ownEndReasons = [
   'pipeline_error',
 ] as const;
 
+/** Of calls that a fault ended, ours or that of a service. */
+export const faultReasons: ReadonlySet<string> = new Set<EndReason>([
+  'pipeline_error',
+  'unexpected_error',
+  'system_connect_error',
+]);
+
 const providersReasons = ['no-answer', 'busy', 'failed', 'canceled', 'error'] as const;
 
 /** In the order in which the API lists them. */

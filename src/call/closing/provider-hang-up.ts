@@ -1,7 +1,7 @@
 // Hang-up at a call's provider: the only request that does it, with one deadline, and repeated within it. It works
 // wherever the call is held: in this process, on another node, or nowhere.
 
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -10,19 +10,10 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal, withDeadline } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { sendRepeatedly } from '../../telephony/provider/repeated-command.ts';
 
 /** A provider answers within a second; a closing does not wait longer. */
 const HANG_UP_MS_MAX = 5_000;
-const ATTEMPTS_MAX = 4;
-/** Before the second attempt; each further pause is twice as long. */
-const PAUSE_MS = 250;
-
-/** The request may have had no effect, and may succeed now. */
-const repeatable: ReadonlySet<string> = new Set([
-  'PROVIDER_FAILED',
-  'PROVIDER_UNCERTAIN',
-  'PROVIDER_CAPACITY',
-]);
 
 /** The provider and configuration of a call. */
 export interface Line {
@@ -44,40 +35,18 @@ export class ProviderHangUp {
     this.#deps = deps;
   }
 
-  /** Has no effect on a call that is over. A request that failed is sent again: one 429, as when many calls end at once,
-   *  would leave the other party on a silent line. Throws PROVIDER_* codes, TIMED_OUT. */
-  async hangUp(line: Line, callId: string): Promise<void> {
+  /** Has no effect on a call that is over. Throws PROVIDER_* codes, TIMED_OUT. */
+  async hangUp({ provider, configuration }: Line, callId: string): Promise<void> {
     const { clock } = this.#deps;
+    const { credentials } = configuration;
     const deadline = deadlineSignal(clock, HANG_UP_MS_MAX, 'hang up');
     try {
-      const asked = this.#ask(line, callId, deadline.signal);
+      const hangUp = () => provider.control.hangUp(credentials, callId, deadline.signal);
+      const asked = sendRepeatedly(clock, hangUp, deadline.signal);
       await withDeadline(clock, HANG_UP_MS_MAX, 'hang up', asked);
     } finally {
       deadline.done();
     }
-  }
-
-  async #ask(
-    { provider, configuration }: Line,
-    callId: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await provider.control.hangUp(configuration.credentials, callId, signal);
-        return;
-      } catch (error) {
-        const mayHelp = repeatable.has(codeOf(error) ?? '') && attempt < ATTEMPTS_MAX;
-        if (!mayHelp || signal.aborted) throw error;
-      }
-      await this.#pause(PAUSE_MS * 2 ** (attempt - 1));
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#deps.clock.after(ms, resolve);
-    });
   }
 
   /** Best effort, for a call that is closed in any case. Never rejects. */

@@ -5,7 +5,7 @@
 import type { Log } from '../../log.ts';
 import { callSeconds, callsEnded } from '../../metrics/metrics.ts';
 import type { CallEvent } from '../../model/call-event.ts';
-import type { EndReason } from '../../model/end-reason.ts';
+import { type EndReason, faultReasons } from '../../model/end-reason.ts';
 import { costOf, type PriceTable } from '../../model/price-table.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -172,7 +172,7 @@ export class RunClosing {
     await withDeadline(clock, STORE_MS_MAX, 'store the outcome', storing());
     const seconds = Math.round(outcome.durationS);
     const facts = { runId: run.id, reason: outcome.reason, seconds };
-    const faultCodes = BROKEN.has(outcome.reason) ? faultCodesOf(counting) : [];
+    const faultCodes = faultReasons.has(outcome.reason) ? faultCodesOf(counting) : [];
     if (faultCodes.length === 0) log.info(facts, 'run completed');
     else log.warn({ ...facts, faultCodes }, 'run completed');
   }
@@ -258,13 +258,6 @@ function withEndTimestamps(settings: Record<string, unknown> | undefined): boole
   const chosen = settings?.['transcript_configuration'];
   return isObject(chosen) && chosen['include_end_timestamps'] === true;
 }
-
-/** Reasons of calls that ended for a fault, of ours or of a service. */
-const BROKEN: ReadonlySet<string> = new Set([
-  'pipeline_error',
-  'unexpected_error',
-  'system_connect_error',
-]);
 
 /** Each once, in their order. */
 function faultCodesOf(events: readonly CallEvent[]): string[] {

@@ -2,28 +2,17 @@
 // a command to the provider's REST interface. The reply waits REPLY_MS for the command: a provider repeats a webhook that
 // got no reply, so that a process that dies within that time leaves the call to the next delivery.
 
-import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { CallAction, WebhookReply } from '../../telephony/provider/provider.ts';
+import { sendRepeatedly } from '../../telephony/provider/repeated-command.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 
 /** Providers give up on a reply after two seconds. */
 const REPLY_MS = 1_500;
 /** For all attempts of a command: the caller waits meanwhile. */
 const COMMAND_MS = 8_000;
-const ATTEMPTS_MAX = 4;
-/** Before the second attempt; each further pause is twice as long. */
-const PAUSE_MS = 250;
-
-/** The command may have had no effect, and may succeed now. */
-const repeatable: ReadonlySet<string> = new Set([
-  'PROVIDER_FAILED',
-  'PROVIDER_UNCERTAIN',
-  'PROVIDER_TIMEOUT',
-  'PROVIDER_CAPACITY',
-]);
 
 export class CallActions {
   readonly #clock: Clock;
@@ -42,7 +31,7 @@ export class CallActions {
   ): Promise<WebhookReply> {
     if (command === undefined) return reply;
     const { signal, done } = deadlineSignal(this.#clock, COMMAND_MS, 'call command');
-    const sent = this.#send(() => command(credentials, signal), signal)
+    const sent = sendRepeatedly(this.#clock, () => command(credentials, signal), signal)
       .catch(async (error: unknown) => {
         this.#log.warn({ err: error }, 'call command failed');
         await onFailed(error);
@@ -56,24 +45,5 @@ export class CallActions {
       });
     });
     return reply;
-  }
-
-  async #send(command: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await command();
-        return;
-      } catch (error) {
-        const mayHelp = repeatable.has(codeOf(error) ?? '') && attempt < ATTEMPTS_MAX;
-        if (!mayHelp || signal.aborted) throw error;
-      }
-      await this.#pause(PAUSE_MS * 2 ** (attempt - 1));
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(ms, resolve);
-    });
   }
 }

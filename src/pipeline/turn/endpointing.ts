@@ -33,6 +33,7 @@ const DIGITS_MS = 1_500;
 
 /** An ellipsis ends no sentence of a caller. */
 const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS.replace('…', '')}]\\s*$`);
+
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
 /** The turn judge that the gateway has by default. Computes the silence on its first reading after a change, since the

@@ -230,7 +230,7 @@ export class FallbackUtterance implements SpeechStream {
 }
 
 /** From the text to audio of one of the voices, each of which is silent but for the last. */
-export function audioWaitMs(services: readonly TtsFallbackService[]): number {
+export function audioWaitMsOfAll(services: readonly TtsFallbackService[]): number {
   const lastMs = services.at(-1)?.service.audioWaitMs ?? LAST_AUDIO_MS;
   return (services.length - 1) * FIRST_AUDIO_MS_MAX + lastMs;
 }

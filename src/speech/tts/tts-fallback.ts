@@ -2,7 +2,7 @@
 // next one, which speaks from the first clause that was not delivered; the call stays there. Clients never retry: this
 // does, once, and only while the caller has heard nothing of the utterance.
 
-import { audioWaitMs, FallbackUtterance } from './fallback-utterance.ts';
+import { audioWaitMsOfAll, FallbackUtterance } from './fallback-utterance.ts';
 import { ServiceLine, type TtsFallbackOptions } from './service-line.ts';
 import { synthesizeByStream } from './streaming/synthesize-by-stream.ts';
 import type {
@@ -31,7 +31,7 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
     get cushionMs() {
       return line.current()?.service.cushionMs ?? 0;
     },
-    audioWaitMs: audioWaitMs(options.services),
+    audioWaitMs: audioWaitMsOfAll(options.services),
     isLatinOnly: first.service.isLatinOnly === true,
     stream,
     async synthesize(request, listener, signal) {

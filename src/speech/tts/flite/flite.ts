@@ -24,8 +24,8 @@ export interface FliteOptions {
   workers?: number;
   /** Cache size. Default 16 MB: 17 minutes. */
   cacheBytesMax?: number;
-  /** From the request to its audio. Default 8 s: beside a machine's other work a sentence takes seconds, and a caller who
-   *  waits for it is better off than one who hears a line about a fault as late. */
+  /** From the request to its audio. Default 8 s: beside a machine's other work a sentence takes seconds, and the line
+   *  that explains a fault, by the same voice, would take as long. */
   deadlineMs?: number;
   clock: Clock;
   log: Log;
