@@ -2,7 +2,7 @@
 // interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists. No recognition and no
 // policy here.
 
-import { isUnspaced, spacedOut, wordSpans } from '../std/unspaced-text.ts';
+import { isUnspaced, spacedOut, wordSpans } from '../std/text/unspaced-text.ts';
 import {
   BACKCHANNELS,
   ENGLISH_ANSWERS,

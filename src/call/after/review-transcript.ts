@@ -2,7 +2,7 @@
 // log alone.
 
 import type { CallEvent } from '../../model/call-event.ts';
-import { wordCount } from '../../std/unspaced-text.ts';
+import { wordCount } from '../../std/text/unspaced-text.ts';
 
 /** Characters of one part: an hour of talk. A longer part loses its middle. */
 const TRANSCRIPT_CHARACTERS_MAX = 60_000;

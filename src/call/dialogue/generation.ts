@@ -14,8 +14,8 @@ import {
 } from '../../speech/llm/llm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
-import { CLAUSE_MARKS, CLOSING_MARKS, SENTENCE_MARKS } from '../../std/punctuation.ts';
-import { joinTexts, withoutLastWord } from '../../std/unspaced-text.ts';
+import { CLAUSE_MARKS, CLOSING_MARKS, SENTENCE_MARKS } from '../../std/text/punctuation.ts';
+import { joinTexts, withoutLastWord } from '../../std/text/unspaced-text.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
 import {
   Speculation,

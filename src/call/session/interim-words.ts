@@ -2,7 +2,7 @@
 // contract §8.10.
 
 import type { Clock, Timer } from '../../std/clock.ts';
-import { wordSpans } from '../../std/unspaced-text.ts';
+import { wordSpans } from '../../std/text/unspaced-text.ts';
 import type { RunLog } from '../log/event-log.ts';
 
 /** A recogniser may revise its words with every frame; no watcher reads faster than this. */

@@ -3,7 +3,7 @@
 
 import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
-import { wordSpans } from '../../std/unspaced-text.ts';
+import { wordSpans } from '../../std/text/unspaced-text.ts';
 
 export interface HeardPart {
   text: string;

@@ -3,8 +3,8 @@
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
-import { SENTENCE_MARKS } from '../../std/punctuation.ts';
-import { isUnspaced, joinSingleWords, wordSpans } from '../../std/unspaced-text.ts';
+import { SENTENCE_MARKS } from '../../std/text/punctuation.ts';
+import { isUnspaced, joinSingleWords, wordSpans } from '../../std/text/unspaced-text.ts';
 import {
   ENDING_WORDS_MAX,
   type EndpointingWords,

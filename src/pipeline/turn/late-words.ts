@@ -2,7 +2,7 @@
 // another service. What the turn did not have is not lost.
 
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
-import { joinTexts, letterSpans } from '../../std/unspaced-text.ts';
+import { joinTexts, letterSpans } from '../../std/text/unspaced-text.ts';
 import { runsOf } from './endpointing.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 

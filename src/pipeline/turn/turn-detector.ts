@@ -3,7 +3,7 @@
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
-import { joinTexts } from '../../std/unspaced-text.ts';
+import { joinTexts } from '../../std/text/unspaced-text.ts';
 import { Endpointing, isBegin, plainOf } from './endpointing.ts';
 import { beginAlike, LateWords } from './late-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';

@@ -1,6 +1,6 @@
 // Joins the pieces of what was recognised into one.
 
-import { joinTexts } from '../../std/unspaced-text.ts';
+import { joinTexts } from '../../std/text/unspaced-text.ts';
 import type { RecognizedWords } from './stt.ts';
 
 export const NO_WORDS: RecognizedWords = { text: '', confidence: null };

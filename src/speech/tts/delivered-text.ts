@@ -6,7 +6,7 @@ import {
   FREE_MARKS,
   SPACED_CLAUSE_MARKS,
   SPACED_SENTENCE_MARKS,
-} from '../../std/punctuation.ts';
+} from '../../std/text/punctuation.ts';
 import { spokenLength } from './spoken-length.ts';
 import type { WordTiming } from './tts.ts';
 

@@ -2,7 +2,7 @@
 // numbers, dates and addresses is its own (text-normalization for Flite). What a model writes beside its words is gone
 // before (speech/llm/client/unspoken-text).
 
-import { FREE_MARKS } from '../../std/punctuation.ts';
+import { FREE_MARKS } from '../../std/text/punctuation.ts';
 
 /** With what belongs to an emoji: skin tones, joined emoji, keycaps, tags of flags. (c), (R) and TM are words. */
 const EMOJI =

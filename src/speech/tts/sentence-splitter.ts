@@ -2,8 +2,18 @@
 // clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules, the marks of
 // other scripts, and the words of those without spaces; it does not parse SSML or Markdown.
 
-import { CLAUSE_MARKS, CLOSING_MARKS, FREE_MARKS, SENTENCE_MARKS } from '../../std/punctuation.ts';
-import { hasHanOrKana, isUnspaced, withoutLastWord, wordSpans } from '../../std/unspaced-text.ts';
+import {
+  CLAUSE_MARKS,
+  CLOSING_MARKS,
+  FREE_MARKS,
+  SENTENCE_MARKS,
+} from '../../std/text/punctuation.ts';
+import {
+  hasHanOrKana,
+  isUnspaced,
+  withoutLastWord,
+  wordSpans,
+} from '../../std/text/unspaced-text.ts';
 import { beginWithin, spokenLength } from './spoken-length.ts';
 
 export interface SentenceSplitter {

@@ -2,7 +2,7 @@
 // rest. The model answers only what is believed.
 
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
-import { wordCount } from '../../std/unspaced-text.ts';
+import { wordCount } from '../../std/text/unspaced-text.ts';
 import { fillLine } from '../engine/default-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';

@@ -3,7 +3,7 @@
 // Source: Deepgram API reference, "Live audio", messages Results, Finalize, KeepAlive and CloseStream.
 
 import { z } from 'zod';
-import { joinSingleWords } from '../../../std/unspaced-text.ts';
+import { joinSingleWords } from '../../../std/text/unspaced-text.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { joinWords } from '../joined-words.ts';
 import { OwedFinals } from '../streaming/owed-finals.ts';

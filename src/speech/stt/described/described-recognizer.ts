@@ -8,7 +8,7 @@ import type {
 } from '../../../model/speech-services/schemas/description.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
-import { joinSingleWords } from '../../../std/unspaced-text.ts';
+import { joinSingleWords } from '../../../std/text/unspaced-text.ts';
 import {
   addressOf,
   errorIn,

@@ -2,7 +2,7 @@
 // `finalize`. Pure; never throws.
 
 import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
-import { beginsWord } from '../../../std/unspaced-text.ts';
+import { beginsWord } from '../../../std/text/unspaced-text.ts';
 import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 

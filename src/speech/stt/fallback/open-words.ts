@@ -1,7 +1,7 @@
 // Words of a call that no final was reported for: finals that are held, and interim words, also those that an earlier session
 // of the turn had. Of which words the listener gets, this decides; when, the recogniser does.
 
-import { joinSingleWords } from '../../../std/unspaced-text.ts';
+import { joinSingleWords } from '../../../std/text/unspaced-text.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 

@@ -2,7 +2,7 @@
 // Source: OpenAI's `verbose_json`, and the same of faster-whisper and whisper.cpp.
 
 import { isObject } from '../../../std/json.ts';
-import { joinTexts, wordCount } from '../../../std/unspaced-text.ts';
+import { joinTexts, wordCount } from '../../../std/text/unspaced-text.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Whisper's own thresholds: a segment that is probably no speech, and that the model is not sure of. */

@@ -1,6 +1,6 @@
 // One utterance on a connection of its own to a Wyoming recogniser: transcribe, audio, stop, transcript.
 
-import { joinTexts } from '../../../std/unspaced-text.ts';
+import { joinTexts } from '../../../std/text/unspaced-text.ts';
 import type { FaultKind, ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { WyomingConnection } from '../../service/wyoming-connection.ts';

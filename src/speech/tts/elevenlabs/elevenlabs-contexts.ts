@@ -2,7 +2,7 @@
 // character. Source: ElevenLabs API reference, multi-stream-input (November 2026).
 
 import { isObject } from '../../../std/json.ts';
-import { beginsWord } from '../../../std/unspaced-text.ts';
+import { beginsWord } from '../../../std/text/unspaced-text.ts';
 import type { FaultKind } from '../../service/service-fault.ts';
 import type {
   ContextAnswer,

@@ -10,7 +10,7 @@ import {
   withoutLastWord,
   wordCount,
   wordSpans,
-} from '../../src/std/unspaced-text.ts';
+} from '../../../src/std/text/unspaced-text.ts';
 
 const wordsIn = (text: string): string[] =>
   wordSpans(text).map(({ start, end }) => text.slice(start, end));
