@@ -158,6 +158,11 @@ describe('a process that was killed', () => {
     return withClosing({ ...harness.deps, events: new EventLog({ sink: store.runs, clock, log }) });
   }
 
+  /** A thread writes the recording, in its own time. */
+  async function recordedBytes(harness: CallHarness, runId: string): Promise<number> {
+    return (await harness.deps.files.stat(`recordings/${runId}.wav`))?.size ?? 0;
+  }
+
   /** What it does when it is started again, with another epoch than that of the runs. */
   async function recover(after: CallHarness['deps'], harness: CallHarness): Promise<number> {
     await harness.at.sql('update runs set owner_epoch = 1');
@@ -173,6 +178,7 @@ describe('a process that was killed', () => {
     await harness.heardOut(stream);
     await harness.pass(1_000);
     await harness.deps.events.flush();
+    await harness.until(async () => (await recordedBytes(harness, run.id)) > 0);
     const after = restarted(harness);
     expect(await recover(after, harness)).toBe(1);
     const done = await harness.run(run.id);
@@ -200,10 +206,8 @@ describe('a process that was killed', () => {
     await harness.pass(7_000); // Nothing happens that would be an event.
     await harness.deps.events.flush();
     const talkedS = (harness.clock.now() - begunAt) / 1_000;
-    const isRecorded = async (): Promise<boolean> =>
-      ((await harness.deps.files.stat(`recordings/${run.id}.wav`))?.size ?? 0) >
-      (talkedS - LOST_S_MAX) * RECORDED_BYTES_S;
-    await harness.until(isRecorded);
+    const least = (talkedS - LOST_S_MAX) * RECORDED_BYTES_S;
+    await harness.until(async () => (await recordedBytes(harness, run.id)) > least);
     harness.clock.stall(3_600_000);
     const before = await lengths('twilio');
     await recover(restarted(harness), harness);
