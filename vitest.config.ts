@@ -3,6 +3,7 @@
 // gateways that start and end, then calls whose audio must be in time.
 
 import { defineConfig } from 'vitest/config';
+import { FlakyTests } from './test/flaky-tests.ts';
 import { LongFilesFirst } from './test/long-files-first.ts';
 import { useMemoryFolder } from './test/memory-folder.ts';
 
@@ -28,15 +29,18 @@ const waits = [
   'test/e2e/webhook-proof.test.ts',
 ];
 const calls = ['test/e2e/*.test.ts'];
+/** A test that fails there is tried once more, and listed by its name. */
+const isCI = Boolean(process.env['CI']);
 
 export default defineConfig({
   test: {
     testTimeout: 20_000,
+    retry: isCI ? 1 : 0,
     expect: { poll: { timeout: 10_000 } },
     setupFiles: 'test/patient-polls.ts',
     sequence: { sequencer: LongFilesFirst },
     coverage: { provider: 'v8', include: ['src/**'] },
-    reporters: process.env['CI'] ? ['default', 'json'] : ['default'],
+    reporters: isCI ? ['default', 'json', new FlakyTests()] : ['default'],
     outputFile: { json: 'coverage/results.json' },
     projects: [
       {
