@@ -1,6 +1,7 @@
 // Telnyx' calls over Call Control: place, connect, end, transfer, keys, read. Source: developers.telnyx.com, Call
 // Control API v2; providers §2.1, §2.2, §2.6.
 
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { AnswerRequest, DialRequest, ProviderControl } from '../provider/provider.ts';
@@ -21,6 +22,8 @@ import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-setting
 const RING_S = { min: 5, max: 600 };
 const CALL_S_MIN = 30;
 export const TELNYX_CALL_S_MAX = 14_400;
+/** Of a digest that stands for a URL. */
+const URL_DIGITS = 16;
 /** Active calls that are searched for one; more than accounts have. */
 const ACTIVE_MAX = 250;
 
@@ -147,14 +150,14 @@ export async function connectCall(
   const { callId, runId, isAnswered, mediaUrl, statusUrl } = request;
   const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
   const wanted = isAnswered
-    ? command(callId, 'streaming_start', { ...settings, command_id: `stream-${runId}` }, 'answer')
+    ? command(callId, 'streaming_start', { ...settings, command_id: `stream-${callId}` }, 'answer')
     : command(
         callId,
         'answer',
         {
           ...settings,
           ...SILENCE_WHEN_IDLE,
-          command_id: `answer-${runId}`,
+          command_id: `answer-${callId}`,
           webhook_url: statusUrl,
           webhook_url_method: 'POST',
         },
@@ -205,10 +208,17 @@ function dialBody(request: DialRequest, config: TelnyxConfig): Record<string, un
     webhook_url: statusUrl,
     webhook_url_method: 'POST',
     client_state: clientState(runId),
-    command_id: `dial-${runId}`,
+    command_id: dialCommandId(request),
     ...SILENCE_WHEN_IDLE,
     ...(config.amd_enabled && { answering_machine_detection: 'detect' }),
   };
+}
+
+/** The same for a repeated dial. Runs of another installation with the same account have the same ids, but their events go
+ *  to another URL: Telnyx would take one's dial for a repetition of the other's. */
+function dialCommandId({ runId, statusUrl }: DialRequest): string {
+  const url = createHash('sha256').update(statusUrl).digest('hex').slice(0, URL_DIGITS);
+  return `dial-${runId}-${url}`;
 }
 
 function command(

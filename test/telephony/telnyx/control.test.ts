@@ -72,10 +72,22 @@ describe('a dial over Telnyx', () => {
       webhook_url: 'https://gw.example.com/events/7',
       webhook_url_method: 'POST',
       client_state: Buffer.from('7').toString('base64'),
-      command_id: 'dial-7',
+      command_id: expect.stringMatching(/^dial-7-[0-9a-f]{16}$/),
       send_silence_when_idle: true,
       answering_machine_detection: 'detect',
     });
+  });
+
+  it('is a command of its own for each installation, and the same when it is sent again', async () => {
+    server.answer = telnyxRow.dialled;
+    const elsewhere = { ...request, statusUrl: 'https://other.example.com/events/7' };
+    const commands: unknown[] = [];
+    for (const each of [request, elsewhere, request]) {
+      await control.dial(credentials(), each, signal);
+      commands.push(lastBody()['command_id']);
+    }
+    expect(commands[2]).toBe(commands[0]);
+    expect(commands[1]).not.toBe(commands[0]);
   });
 
   it('detects machines only if that is wished, and keeps within the limits', async () => {
@@ -117,7 +129,7 @@ describe('the media of a call over Telnyx', () => {
         stream_bidirectional_mode: 'rtp',
         stream_bidirectional_codec: 'PCMU',
         stream_bidirectional_target_legs: 'self',
-        command_id: `${direction === 'inbound' ? 'answer' : 'stream'}-7`,
+        command_id: `${direction === 'inbound' ? 'answer' : 'stream'}-${CALL}`,
       });
     },
   );
