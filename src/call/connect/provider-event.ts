@@ -189,7 +189,8 @@ export class ProviderEvents {
     const isAnswered = event.kind === 'status' && event.status === 'in-progress';
     if (!isAnswered || capabilities.answerStyle !== 'command') return { reply };
     const { run } = call;
-    if (run.callType !== 'outbound' || run.state !== 'initialized') return { reply };
+    const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
+    if (!isOurs || run.callType !== 'outbound' || run.state !== 'initialized') return { reply };
     return { reply, toConnect: await this.withCallId(call, request) };
   }
 

@@ -116,7 +116,10 @@ export class CallControl implements CallService {
     const { providerEvents, transferResults } = this.#deps.connect;
     if (isTransferId(runId)) return transferResults.answer({ name, transferId: runId, request });
     const verified = await providerEvents.verify(name, runId, request);
-    if (verified === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    // A call that a command connects has no answer URL: its status asks for media.
+    if (verified?.provider.capabilities.answerStyle !== 'document') {
+      throw new GatewayError('RUN_NOT_FOUND');
+    }
     return this.#deps.connect.answered.connect(await providerEvents.withCallId(verified, request));
   }
 

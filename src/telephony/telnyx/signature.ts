@@ -1,5 +1,5 @@
-// Verifies that a webhook comes from Telnyx: Ed25519 over the time and the body. The URL is not covered, so the path
-// names the run and the body its call. Source: providers §2.5, RFC 8032.
+// Verifies that a webhook comes from Telnyx: Ed25519 over the time and the body. The URL is not covered: webhook.ts
+// compares the run in its path with that in the body. Source: providers §2.5, RFC 8032.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';

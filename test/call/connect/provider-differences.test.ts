@@ -139,6 +139,28 @@ describe('a provider that is answered by commands', () => {
     expect(await harness.runs()).toHaveLength(1);
   });
 
+  // Whatever its provider signed, sent to the answer URL of a run, asked for the media of a call that rang.
+  it('has no answer URL', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    const { runId } = await startWith(harness, at);
+    const url = `${PUBLIC_URL}/api/v1/telephony/twilio/answer/${runId}`;
+    const asking = at.control.answer('twilio', runId, signed(url, statusForm('ringing')));
+    await expect(asking).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(at.commands).toEqual([]);
+  });
+
+  it('connects a call by its own answer, not by that of another call', async () => {
+    const harness = await held.harness.prepare();
+    const at = varied(harness, command);
+    const { runId } = await startWith(harness, at);
+    const form = statusForm('in-progress').replace(CALL, `CA${'9'.repeat(32)}`);
+    await at.control.event('twilio', runId, signed(statusUrl(runId), form));
+    expect(at.commands).toEqual([]);
+    await report(at, runId, 'in-progress');
+    expect(at.commands).toHaveLength(1);
+  });
+
   it('is not asked to end a call that talks, when the webhook of its start comes late', async () => {
     const harness = await held.harness.prepare();
     const at = varied(harness, command);
