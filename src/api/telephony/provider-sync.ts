@@ -66,18 +66,22 @@ export async function syncInbound(
   return configure(deps, provider, {
     credentials: configuration.credentials,
     address: provider.formatAddress(number.addressNormalized),
-    url: attached ? deps.publicUrl + INBOUND_PATH : null,
+    url: deps.publicUrl + INBOUND_PATH,
+    attached,
   });
 }
 
 async function configure(
   deps: ApiDeps,
   { name, control }: TelephonyProvider,
-  wish: { credentials: Record<string, unknown>; address: string; url: string | null },
+  wish: { credentials: ProviderCredentials; address: string; url: string; attached: boolean },
 ): Promise<ProviderSync> {
   try {
+    const { credentials, address, url, attached } = wish;
     const { ok, message } = await inTime(deps.clock, name, (signal) =>
-      control.configureInbound(wish.credentials, wish.address, wish.url, signal),
+      attached
+        ? control.configureInbound(credentials, address, url, signal)
+        : control.detachInbound(credentials, address, url, signal),
     );
     return { ok, message };
   } catch (error) {

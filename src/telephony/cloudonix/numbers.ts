@@ -15,6 +15,7 @@ import {
 } from './client.ts';
 
 const NOT_FOUND = 404;
+const NO_APPLICATION = 'Save the configuration again: its voice application is missing.';
 
 const dnid = z.object({
   id: z.union([z.number(), z.string()]).transform(String),
@@ -30,7 +31,7 @@ interface Asking {
 
 export function createCloudonixNumbers(
   client: CloudonixClient,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
   return {
     /** A number that no application has yet may still come by a trunk. */
     async ownsNumber(credentials, address, signal) {
@@ -41,13 +42,21 @@ export function createCloudonixNumbers(
 
     async configureInbound(credentials, address, url, signal) {
       const { application_name: name, application_key: key } = checkedCredentials(credentials);
-      if (!name) return refusal('Save the configuration again: its voice application is missing.');
+      if (!name) return refusal(NO_APPLICATION);
       const asking = { credentials, signal };
       const application = await findApplication(client, { ...asking, name });
-      if (url === null) return detach(client, { ...asking, address, application, name });
       const fault = unfit(application, { name, url, key });
       if (application === undefined || fault !== null) return refusal(fault ?? '');
       return attach(client, { ...asking, address, application });
+    },
+
+    async detachInbound(credentials, address, url, signal) {
+      const { application_name: name } = checkedCredentials(credentials);
+      if (!name) return refusal(NO_APPLICATION);
+      const application = await findApplication(client, { credentials, name, signal });
+      // That of another system keeps its numbers.
+      if (application === undefined || application.url !== url) return { ok: true, message: null };
+      return detach(client, { credentials, signal, address, application, name });
     },
   };
 }
@@ -118,10 +127,9 @@ async function attach(
 /** Removes the number alone: the URL is shared by all numbers of the application. */
 async function detach(
   client: CloudonixClient,
-  options: Asking & { address: string; application: VoiceApplication | undefined; name: string },
+  options: Asking & { address: string; application: VoiceApplication; name: string },
 ): Promise<{ ok: boolean; message: string | null }> {
   const { credentials, address, application, name, signal } = options;
-  if (application === undefined) return { ok: true, message: null };
   const forms = formsOf(address);
   const ours = (await listDnids(client, options)).filter(
     (each) => forms.includes(each.source) && belongsTo(each, application),

@@ -42,7 +42,10 @@ type Outcome = { ok: boolean; message: string | null };
 export function createNumbers(
   client: AccountClient,
   numbers: NumberInterface,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'ensureApplication'> {
+): Pick<
+  ProviderControl,
+  'ownsNumber' | 'configureInbound' | 'detachInbound' | 'ensureApplication'
+> {
   const inbound = new InboundNumbers(client, numbers);
   return {
     async ownsNumber(credentials, address, signal) {
@@ -51,7 +54,10 @@ export function createNumbers(
     },
 
     configureInbound: (credentials, address, url, signal) =>
-      inbound.configure({ credentials, address, signal }, url),
+      inbound.attach({ credentials, address, signal }, url),
+
+    detachInbound: (credentials, address, url, signal) =>
+      inbound.detach({ credentials, address, signal }, url),
 
     ensureApplication: (credentials, wanted, signal) =>
       ensureApplication(client, { credentials, wanted, signal }),
@@ -80,33 +86,17 @@ class InboundNumbers {
     this.#numbers = numbers;
   }
 
-  /** `url`: null to stop taking the number's calls. */
-  async configure(look: NumberLook, url: string | null): Promise<Outcome> {
-    const { label } = this.#numbers;
-    if (!DIGITS.test(look.address)) return refusal(`${label} routes phone numbers here, not SIP.`);
-    const number = await this.#numbers.find(this.#client, look);
-    if (number === undefined) return refusal(`The ${label} account does not own this number.`);
-    const ours = this.#client.account(look.credentials).application_id ?? '';
-    if (url !== null) return this.#attach(look, { number, ours, url });
-    // The application stays as it is: other numbers share it.
-    if (ours !== '' && number.applicationId === ours) await this.#assign(look, null);
-    return { ok: true, message: null };
-  }
-
   /** An application with another answer URL may belong to another system: it is reported, never changed. */
-  async #attach(
-    look: NumberLook,
-    { number, ours, url }: { number: OwnedNumber; ours: string; url: string },
-  ): Promise<Outcome> {
+  async attach(look: NumberLook, url: string): Promise<Outcome> {
     const { label } = this.#numbers;
+    const found = await this.#find(look);
+    if ('ok' in found) return found;
+    const { obstacle, ours } = found;
     if (ours === '') {
       return refusal(`The configuration has no ${label} application; save it again.`);
     }
-    const { obstacle } = number;
     if (obstacle !== undefined) return refusal(`The number belongs to ${obstacle} at ${label}.`);
-    const { credentials, signal } = look;
-    const wanted = { credentials, applicationId: ours, signal };
-    const answerUrl = await answerUrlOf(this.#client, wanted);
+    const answerUrl = await this.#answerUrlOf(look, ours);
     if (answerUrl === undefined) return refusal(`The ${label} application does not exist.`);
     if (answerUrl !== url) {
       return refusal(
@@ -115,6 +105,29 @@ class InboundNumbers {
     }
     await this.#assign(look, ours);
     return { ok: true, message: null };
+  }
+
+  /** The application stays as it is: other numbers share it. So does a number whose application is another system's. */
+  async detach(look: NumberLook, url: string): Promise<Outcome> {
+    const found = await this.#find(look);
+    if ('ok' in found) return found;
+    const { applicationId, ours } = found;
+    const isOurs = ours !== '' && applicationId === ours;
+    if (isOurs && (await this.#answerUrlOf(look, ours)) === url) await this.#assign(look, null);
+    return { ok: true, message: null };
+  }
+
+  /** The number, and the configuration's application. */
+  async #find(look: NumberLook): Promise<(OwnedNumber & { ours: string }) | Outcome> {
+    const { label } = this.#numbers;
+    if (!DIGITS.test(look.address)) return refusal(`${label} routes phone numbers here, not SIP.`);
+    const number = await this.#numbers.find(this.#client, look);
+    if (number === undefined) return refusal(`The ${label} account does not own this number.`);
+    return { ...number, ours: this.#client.account(look.credentials).application_id ?? '' };
+  }
+
+  #answerUrlOf({ credentials, signal }: NumberLook, applicationId: string) {
+    return answerUrlOf(this.#client, { credentials, applicationId, signal });
   }
 
   async #assign(

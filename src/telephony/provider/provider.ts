@@ -205,11 +205,19 @@ export interface ProviderControl {
     address: string,
     signal: AbortSignal,
   ): Promise<boolean | undefined>;
-  /** Points the number's inbound calls at `url`, or detaches it (null). */
+  /** Points the number's inbound calls at `url`. */
   configureInbound(
     credentials: ProviderCredentials,
     address: string,
-    url: string | null,
+    url: string,
+    signal: AbortSignal,
+  ): Promise<{ ok: boolean; message: string | null }>;
+  /** Takes the number's inbound calls from `url`. If they go elsewhere, as to another system with the same account, nothing
+   *  is changed. */
+  detachInbound(
+    credentials: ProviderCredentials,
+    address: string,
+    url: string,
     signal: AbortSignal,
   ): Promise<{ ok: boolean; message: string | null }>;
   /** For a provider whose calls need an application there: finds ours or creates it, when a configuration is stored

@@ -40,7 +40,7 @@ export async function targetOf(
 
 export function createTelnyxNumbers(
   client: TelnyxClient,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
   return {
     async ownsNumber(credentials, address, signal) {
       if (!address.startsWith('+')) return undefined;
@@ -48,25 +48,55 @@ export function createTelnyxNumbers(
     },
 
     async configureInbound(credentials, address, url, signal) {
-      if (!address.startsWith('+')) return refusal('Telnyx routes phone numbers here, not SIP.');
       const asking = { credentials, signal };
-      const ours = checkedCredentials(credentials).connection_id;
-      if (!ours) return refusal('The configuration names no call control application.');
-      const number = await find(client, address, asking);
-      if (number === undefined) return refusal('The Telnyx account does not own this number.');
-      if (url !== null) return attach(client, { number, ours, url, ...asking });
-      // The application's URL stays: other numbers use it.
-      if (number.connection_id === ours) await assign(client, { number, ours: '', ...asking });
-      return DONE;
+      const found = await findWithOurs(client, address, asking);
+      return 'ok' in found ? found : attach(client, { ...found, url, ...asking });
+    },
+
+    async detachInbound(credentials, address, url, signal) {
+      const asking = { credentials, signal };
+      const found = await findWithOurs(client, address, asking);
+      return 'ok' in found ? found : detach(client, { ...found, url, ...asking });
     },
   };
 }
 
 const DONE = { ok: true, message: null } as const;
 
+/** A number, and the configuration's application. */
+interface NumberWithOurs {
+  number: OwnedNumber;
+  ours: string;
+}
+
+async function findWithOurs(
+  client: TelnyxClient,
+  address: string,
+  asking: Asking,
+): Promise<NumberWithOurs | ReturnType<typeof refusal>> {
+  if (!address.startsWith('+')) return refusal('Telnyx routes phone numbers here, not SIP.');
+  const ours = checkedCredentials(asking.credentials).connection_id;
+  if (!ours) return refusal('The configuration names no call control application.');
+  const number = await find(client, address, asking);
+  if (number === undefined) return refusal('The Telnyx account does not own this number.');
+  return { number, ours };
+}
+
+/** The application's URL stays: other numbers use it. So does a number whose application is another system's. */
+async function detach(
+  client: TelnyxClient,
+  { number, ours, url, ...asking }: Asking & NumberWithOurs & { url: string },
+): Promise<{ ok: boolean; message: string | null }> {
+  if (number.connection_id !== ours) return DONE;
+  const application = await readApplication(client, ours, asking);
+  if (application?.webhook_event_url !== url) return DONE;
+  await assign(client, { number, ours: '', ...asking });
+  return DONE;
+}
+
 async function attach(
   client: TelnyxClient,
-  { number, ours, url, ...asking }: Asking & { number: OwnedNumber; ours: string; url: string },
+  { number, ours, url, ...asking }: Asking & NumberWithOurs & { url: string },
 ): Promise<{ ok: boolean; message: string | null }> {
   const current = number.connection_id || null;
   if (current !== null && current !== ours) {
@@ -108,7 +138,7 @@ async function find(
 /** An empty `ours` takes the number from its application. */
 async function assign(
   client: TelnyxClient,
-  { number, ours, credentials, signal }: Asking & { number: OwnedNumber; ours: string },
+  { number, ours, credentials, signal }: Asking & NumberWithOurs,
 ): Promise<void> {
   const path = `phone_numbers/${encodeURIComponent(number.id)}`;
   const body = { connection_id: ours };

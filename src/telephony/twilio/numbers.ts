@@ -37,7 +37,7 @@ export async function targetOf(
 
 export function createTwilioNumbers(
   client: TwilioClient,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
   return {
     async ownsNumber(credentials, address, signal) {
       if (!address.startsWith('+')) return undefined;
@@ -45,21 +45,51 @@ export function createTwilioNumbers(
     },
 
     async configureInbound(credentials, address, url, signal) {
-      if (!address.startsWith('+')) return refusal('Twilio routes phone numbers here, not SIP.');
-      const number = await find(client, { credentials, address, signal });
-      if (number === undefined) return refusal('The Twilio account does not own this number.');
-      const elsewhere = url === null ? null : takenBy(number);
+      const number = await findOwned(client, { credentials, address, signal });
+      if ('ok' in number) return number;
+      const elsewhere = takenBy(number);
       if (elsewhere !== null) return refusal(elsewhere);
-      const form = new URLSearchParams([
-        ['VoiceUrl', url ?? ''],
-        ['VoiceMethod', 'POST'],
-      ]);
-      const path = `IncomingPhoneNumbers/${encodeURIComponent(number.sid)}.json`;
-      const wanted = { action: 'configure-inbound', path, form, repeatable: true };
-      answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+      await point(client, { credentials, number, url, signal });
+      return { ok: true, message: null };
+    },
+
+    async detachInbound(credentials, address, url, signal) {
+      const number = await findOwned(client, { credentials, address, signal });
+      if ('ok' in number) return number;
+      if (number.voice_url === url) await point(client, { credentials, number, url: '', signal });
       return { ok: true, message: null };
     },
   };
+}
+
+/** An empty `url` takes the number from its destination. */
+async function point(
+  client: TwilioClient,
+  options: {
+    credentials: ProviderCredentials;
+    number: OwnedNumber;
+    url: string;
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  const { credentials, number, url, signal } = options;
+  const form = new URLSearchParams([
+    ['VoiceUrl', url],
+    ['VoiceMethod', 'POST'],
+  ]);
+  const path = `IncomingPhoneNumbers/${encodeURIComponent(number.sid)}.json`;
+  const wanted = { action: 'configure-inbound', path, form, repeatable: true };
+  answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
+}
+
+async function findOwned(
+  client: TwilioClient,
+  options: { credentials: ProviderCredentials; address: string; signal: AbortSignal },
+): Promise<OwnedNumber | ReturnType<typeof refusal>> {
+  const isNumber = options.address.startsWith('+');
+  if (!isNumber) return refusal('Twilio routes phone numbers here, not SIP.');
+  const number = await find(client, options);
+  return number ?? refusal('The Twilio account does not own this number.');
 }
 
 function refusal(message: string): { ok: false; message: string } {

@@ -49,7 +49,7 @@ export interface Asking {
 
 export function createVonageNumbers(
   client: VonageClient,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> {
+): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
   return {
     async ownsNumber(credentials, number, signal) {
       if (!/^\d+$/.test(number)) return undefined;
@@ -57,18 +57,32 @@ export function createVonageNumbers(
     },
 
     async configureInbound(credentials, number, url, signal) {
-      if (!/^\d+$/.test(number)) return refusal('Vonage routes phone numbers here, not SIP.');
       const asking = { client, credentials, signal };
-      const owned = await find(asking, number);
-      if (owned === undefined) return refusal('The Vonage account does not own this number.');
+      const owned = await findOwned(asking, number);
+      if (typeof owned === 'string') return refusal(owned);
       const { application_id: ours } = checkedCredentials(credentials);
-      // The application serves other numbers too: its URL stays.
-      if (url === null) return owned.app_id === ours ? link(asking, owned, null) : done();
       const refused = await pointUnused(asking, ours, url);
       if (refused !== undefined) return refusal(refused);
       return owned.app_id === ours ? done() : link(asking, owned, ours);
     },
+
+    /** The application serves other numbers too: its URL stays. So does a number whose application is another system's. */
+    async detachInbound(credentials, number, url, signal) {
+      const asking = { client, credentials, signal };
+      const owned = await findOwned(asking, number);
+      if (typeof owned === 'string') return refusal(owned);
+      const { application_id: ours } = checkedCredentials(credentials);
+      if (owned.app_id !== ours) return done();
+      const isHere = answerUrlOf(await readApplication(asking, ours)) === url;
+      return isHere ? link(asking, owned, null) : done();
+    },
   };
+}
+
+/** The reason why not, for an address that is no number of the account. */
+async function findOwned(asking: Asking, number: string): Promise<OwnedNumber | string> {
+  if (!/^\d+$/.test(number)) return 'Vonage routes phone numbers here, not SIP.';
+  return (await find(asking, number)) ?? 'The Vonage account does not own this number.';
 }
 
 function done(): { ok: true; message: null } {

@@ -43,9 +43,10 @@ const number: PhoneNumber = {
 
 /** A provider that heeds no signal and never answers. */
 function silent(clock: FakeClock): ApiDeps {
-  const control: Pick<ProviderControl, 'ownsNumber' | 'configureInbound'> = {
+  const control: Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> = {
     ownsNumber: () => new Promise(() => undefined),
     configureInbound: () => new Promise(() => undefined),
+    detachInbound: () => new Promise(() => undefined),
   };
   const provider = { name: 'twilio', formatAddress: (address: string) => address, control };
   const deps: Partial<ApiDeps> = {

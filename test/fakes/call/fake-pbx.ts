@@ -106,6 +106,7 @@ export class FakePbx implements PbxProvider {
     findCalls: () => Promise.resolve(undefined),
     ownsNumber: () => Promise.resolve(undefined),
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
+    detachInbound: () => Promise.resolve({ ok: true, message: null }),
   };
 }
 

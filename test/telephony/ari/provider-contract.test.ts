@@ -241,7 +241,7 @@ describe('numbers', () => {
     expect(attached).toEqual({ ok: true, message: null });
     const { phone } = await rings(at);
     phone.hangUp();
-    const detached = await control.configureInbound(at.credentials, '8000', null, patient);
+    const detached = await control.detachInbound(at.credentials, '8000', 'http://x', patient);
     expect(detached.ok).toBe(true);
   });
 });

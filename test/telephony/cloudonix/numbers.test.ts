@@ -110,12 +110,21 @@ describe('a number over Cloudonix', () => {
     await control.configureInbound(stored, OURS, URL_IN, signal);
     await control.configureInbound(stored, '+14155550101', URL_IN, signal);
     const applications = structuredClone(fake.domain.applications);
-    expect(await control.configureInbound(stored, OURS, null, signal)).toEqual({
+    expect(await control.detachInbound(stored, OURS, URL_IN, signal)).toEqual({
       ...{ ok: true, message: null },
     });
     expect(fake.domain.applications).toEqual(applications);
     expect(fake.domain.dnids.map(({ source }) => source)).toEqual(['+14155550101', '14155550101']);
-    expect((await control.configureInbound(stored, OURS, null, signal)).ok).toBe(true);
+    expect((await control.detachInbound(stored, OURS, URL_IN, signal)).ok).toBe(true);
+  });
+
+  it('stays with an application that another system has pointed at itself', async () => {
+    const stored = account(named);
+    await control.configureInbound(stored, OURS, URL_IN, signal);
+    const before = structuredClone(fake.domain.dnids);
+    const ours = 'https://other.example.com/api/v1/telephony/inbound/run';
+    expect((await control.detachInbound(stored, OURS, ours, signal)).ok).toBe(true);
+    expect(fake.domain.dnids).toEqual(before);
   });
 
   it('of another application is neither taken nor detached', async () => {
@@ -123,7 +132,7 @@ describe('a number over Cloudonix', () => {
     fake.domain.dnids.push(dnid);
     const attached = await control.configureInbound(account(named), OURS, URL_IN, signal);
     expect(attached).toMatchObject({ ok: false, message: expect.stringContaining('Another') });
-    await control.configureInbound(account(named), OURS, null, signal);
+    await control.detachInbound(account(named), OURS, URL_IN, signal);
     expect(fake.domain.dnids).toEqual([dnid]);
   });
 

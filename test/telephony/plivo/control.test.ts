@@ -255,8 +255,9 @@ describe('a number at Plivo', () => {
       application: application === null ? null : `/v1/Account/MA1/Application/${application}/`,
     },
   });
-  const configure = (url: string | null) =>
+  const configure = (url: string) =>
     control.configureInbound(credentials(), '14155550100', url, signal);
+  const detach = () => control.detachInbound(credentials(), '14155550100', inboundUrl, signal);
   const changes = () => server.asked.filter(({ method }) => method !== 'GET');
 
   it('is the account’s or not', async () => {
@@ -286,23 +287,34 @@ describe('a number at Plivo', () => {
 
   it('is detached alone: the answer URL that others share stays (trap 33)', async () => {
     server.answer = answers({ ...ours, ...numberOf(APPLICATION) });
-    expect(await configure(null)).toEqual({ ok: true, message: null });
+    expect(await detach()).toEqual({ ok: true, message: null });
     expect(changes().map(({ path }) => path)).toEqual(['/v1/Account/MA1/Number/14155550100/']);
     expect(lastBody()).toEqual({ app_id: '' });
   });
 
+  it('stays where its application answers for another system', async () => {
+    const theirs = {
+      [`Application/${APPLICATION}/`]: { answer_url: 'https://other.example.com/' },
+    };
+    server.answer = answers({ ...theirs, ...numberOf(APPLICATION) });
+    expect(await detach()).toEqual({ ok: true, message: null });
+    expect(changes()).toEqual([]);
+  });
+
   it('stays where another application is attached', async () => {
     server.answer = answers({ ...ours, ...numberOf('999') });
-    expect(await configure(null)).toEqual({ ok: true, message: null });
+    expect(await detach()).toEqual({ ok: true, message: null });
     expect(changes()).toEqual([]);
   });
 
   it('that is unknown is reported', async () => {
     server.answer = missing;
     expect(await configure(inboundUrl)).toMatchObject({ ok: false });
-    expect(await control.configureInbound(credentials(), 'sip:a@b', null, signal)).toMatchObject({
-      ok: false,
-    });
+    expect(await control.detachInbound(credentials(), 'sip:a@b', inboundUrl, signal)).toMatchObject(
+      {
+        ok: false,
+      },
+    );
   });
 });
 

@@ -388,12 +388,7 @@ describe.each(hostedRows)('$name', (row) => {
       expect(attached).toEqual({ ok: true, message: null });
       const { call } = await rungIn();
       call.hangUp();
-      const detached = await control.configureInbound(
-        gateway.credentials,
-        address(OURS),
-        null,
-        signal,
-      );
+      const detached = await control.detachInbound(gateway.credentials, address(OURS), url, signal);
       expect(detached.ok).toBe(true);
     });
   });

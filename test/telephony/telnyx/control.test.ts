@@ -271,7 +271,7 @@ describe('the application of an account at Telnyx', () => {
       const done = await control.configureInbound(account(OURS), number, INBOUND, signal);
       expect(done).toEqual({ ok: true, message: null });
     }
-    await control.configureInbound(account(OURS), '+14155550199', null, signal);
+    await control.detachInbound(account(OURS), '+14155550199', INBOUND, signal);
     const { numbers, applications } = fake.account;
     expect(numbers.get('+14155550100')?.connection_id).toBe(OURS);
     expect(numbers.get('+14155550199')?.connection_id).toBe('');
@@ -290,13 +290,22 @@ describe('the application of an account at Telnyx', () => {
     expect(application).toEqual(before);
   });
 
+  it('keeps a number whose calls it sends to another system', async () => {
+    const number = fake.account.numbers.get('+14155550100');
+    if (number === undefined) throw new Error('no number');
+    number.connection_id = OURS;
+    const ours = 'https://other.example.com/api/v1/telephony/inbound/run';
+    const done = await control.detachInbound(account(OURS), '+14155550100', ours, signal);
+    expect([done.ok, number.connection_id]).toEqual([true, OURS]);
+  });
+
   it('takes no number from another connection', async () => {
     const number = fake.account.numbers.get('+14155550100');
     if (number === undefined) throw new Error('no number');
     Object.assign(number, { connection_id: '42', connection_name: 'Old PBX' });
     const done = await control.configureInbound(account(OURS), '+14155550100', INBOUND, signal);
     expect(done).toEqual({ ok: false, message: expect.stringContaining('Old PBX') });
-    await control.configureInbound(account(OURS), '+14155550100', null, signal);
+    await control.detachInbound(account(OURS), '+14155550100', INBOUND, signal);
     expect(number.connection_id).toBe('42');
   });
 

@@ -298,13 +298,15 @@ describe('a number at Twilio', () => {
   });
 
   it('is pointed at us, and detached', async () => {
-    server.answer = ({ method }) => ({ status: 200, body: method === 'GET' ? owned() : {} });
     const url = 'https://gw.example.com/api/v1/telephony/inbound/run';
-    for (const target of [url, null]) {
-      const done = await control().configureInbound(credentials(), '+14155550100', target, signal);
-      expect(done).toEqual({ ok: true, message: null });
-      expect(lastForm().get('VoiceUrl')).toBe(target ?? '');
-    }
+    const rings = owned({ voice_url: url });
+    server.answer = ({ method }) => ({ status: 200, body: method === 'GET' ? rings : {} });
+    const attached = control().configureInbound(credentials(), '+14155550100', url, signal);
+    expect(await attached).toEqual({ ok: true, message: null });
+    expect(lastForm().get('VoiceUrl')).toBe(url);
+    const detached = control().detachInbound(credentials(), '+14155550100', url, signal);
+    expect(await detached).toEqual({ ok: true, message: null });
+    expect(lastForm().get('VoiceUrl')).toBe('');
     // Clearing is an empty URL by Twilio's text; its description knows whole URLs only.
     expect(server.asked.slice(0, -1).flatMap(faultsOf)).toEqual([]);
     expect(server.asked.at(-1)?.path).toContain(`/IncomingPhoneNumbers/${NUMBER}.json`);
@@ -325,9 +327,22 @@ describe('a number at Twilio', () => {
     expect(server.asked.every(({ method }) => method === 'GET')).toBe(true);
   });
 
+  it.each([
+    'https://pbx.acme.com/answer.php',
+    'https://other.example.com/api/v1/telephony/inbound/run',
+    '',
+    null,
+  ])('that rings at %j is not taken from there when it is removed', async (voiceUrl) => {
+    server.answer = { status: 200, body: owned({ voice_url: voiceUrl }) };
+    const url = 'https://gw.example.com/api/v1/telephony/inbound/run';
+    const done = await control().detachInbound(credentials(), '+14155550100', url, signal);
+    expect(done).toEqual({ ok: true, message: null });
+    expect(server.asked.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
   it('that the account does not own is reported', async () => {
     server.answer = { status: 200, body: { incoming_phone_numbers: [] } };
-    const done = await control().configureInbound(credentials(), '+14155550100', null, signal);
+    const done = await control().detachInbound(credentials(), '+14155550100', 'https://x', signal);
     expect(done).toEqual({ ok: false, message: 'The Twilio account does not own this number.' });
   });
 });

@@ -91,8 +91,9 @@ describe('a number at Vobiz', () => {
       body: path.includes('/numbers?') ? numbers : { answer_url: answerUrl },
     });
   };
-  const configure = (url: string | null) =>
+  const configure = (url: string) =>
     control.configureInbound(credentials(), '912271264296', url, signal);
+  const detach = () => control.detachInbound(credentials(), '912271264296', inboundUrl, signal);
   const place = '/api/v1/Account/MA_1/numbers/%2B912271264296/application';
 
   it('is attached to the application, which stays as it is', async () => {
@@ -104,11 +105,14 @@ describe('a number at Vobiz', () => {
 
   it('is detached alone (trap 33), and stays where another application is attached', async () => {
     serve(number('7'));
-    expect(await configure(null)).toEqual({ ok: true, message: null });
+    expect(await detach()).toEqual({ ok: true, message: null });
     expect(changes()).toEqual([`DELETE ${place}`]);
     server.asked.length = 0;
     serve(number('8'));
-    expect(await configure(null)).toEqual({ ok: true, message: null });
+    expect(await detach()).toEqual({ ok: true, message: null });
+    expect(changes()).toEqual([]);
+    serve(number('7'), 'https://other.example.com/');
+    expect(await detach()).toEqual({ ok: true, message: null });
     expect(changes()).toEqual([]);
   });
 

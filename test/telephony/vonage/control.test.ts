@@ -254,8 +254,8 @@ describe('the numbers of a Vonage account', () => {
       return { status: 200, body: { 'error-code': '200' } };
     };
   };
-  const attach = (url: string | null = INBOUND) =>
-    control.configureInbound(credentials(), NUMBER, url, signal);
+  const attach = () => control.configureInbound(credentials(), NUMBER, INBOUND, signal);
+  const detach = () => control.detachInbound(credentials(), NUMBER, INBOUND, signal);
   const asked = () => server.asked.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
 
   it('are linked with the application, of which everything else stays as it was', async () => {
@@ -312,13 +312,20 @@ describe('the numbers of a Vonage account', () => {
 
   it('leave the application’s address alone when one of them is detached', async () => {
     account({ app: APPLICATION_ID, answer: INBOUND });
-    expect(await attach(null)).toEqual({ ok: true, message: null });
-    expect(asked()).toEqual(['GET /account/numbers', 'POST /number/update']);
+    expect(await detach()).toEqual({ ok: true, message: null });
+    const read = `GET /v2/applications/${APPLICATION_ID}`;
+    expect(asked()).toEqual(['GET /account/numbers', read, 'POST /number/update']);
     expect(last().body).toBe(`country=US&msisdn=${NUMBER}`);
     account({ app: 'another', answer: INBOUND });
     server.asked.length = 0;
-    await attach(null);
+    await detach();
     expect(asked()).toEqual(['GET /account/numbers']);
+  });
+
+  it('stay with an application that answers for another system', async () => {
+    account({ app: APPLICATION_ID, answer: 'https://pbx.acme.com/answer.php' });
+    expect(await detach()).toEqual({ ok: true, message: null });
+    expect(asked().some((each) => !each.startsWith('GET'))).toBe(false);
   });
 
   it('are refused in words when Vonage does not link them, or they are not the account’s', async () => {

@@ -80,6 +80,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     ownsNumber: () => Promise.resolve(undefined),
     // The dialplan belongs to the PBX's administrator.
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
+    detachInbound: () => Promise.resolve({ ok: true, message: null }),
   };
 }
 
