@@ -31,6 +31,7 @@ export class AriCall {
   #leg: MediaLeg | undefined;
   #earlyDigits = '';
   #isHeld = false;
+  #holdEvents = 0;
   #cause = 0;
   #answeredAtMs: number | undefined;
 
@@ -83,6 +84,11 @@ export class AriCall {
     else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
   }
 
+  /** Events of hold: what was read before the last one is out of date. */
+  get holdEvents(): number {
+    return this.#holdEvents;
+  }
+
   get isHeld(): boolean {
     return this.#isHeld;
   }
@@ -128,8 +134,10 @@ export class AriCall {
       if (event.cause !== 0) this.#cause = event.cause;
       noteEnd(this.#facts, event);
     }
-    if (event.type === 'ChannelHold') this.hold(true);
-    if (event.type === 'ChannelUnhold') this.hold(false);
+    if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {
+      this.#holdEvents += 1;
+      this.hold(event.type === 'ChannelHold');
+    }
     if (event.type !== 'Dial') return false;
     this.#facts.dialled = true;
     if (event.dialstatus === '') return false;

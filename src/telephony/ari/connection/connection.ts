@@ -214,7 +214,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     for (const call of found.ended) this.#end(call, { type: 'lost' });
     const unwanted = [...this.#held.calls.values()].filter(({ isUnwanted }) => isUnwanted);
     for (const call of [...found.partnerEnded, ...unwanted]) void hangUpChannel(this, call.id);
-    for (const call of found.takenBack) call.hold(false);
+    for (const { call, isHeld, holdEvents } of found.holds) {
+      if (call.holdEvents === holdEvents) call.hold(isHeld);
+    }
     for (const { channel, handedTo } of found.transferred) this.#restore(channel, handedTo);
     for (const event of found.missedEvents) this.#held.dispatch(channelOf(event)?.id ?? '', event);
     for (const { channel, args } of found.ringing) this.#inbound(channel, args);

@@ -25,8 +25,8 @@ export interface Reconciliation {
   ended: AriCall[];
   /** Callers whose other party is gone. */
   partnerEnded: AriCall[];
-  /** Calls that are on hold no more. */
-  takenBack: AriCall[];
+  /** Calls of SIP telephones, as far as the PBX says whether they are on hold. */
+  holds: HoldState[];
   /** Ringing callers whose event was missed. */
   ringing: { channel: AriChannel; args: string[] }[];
   /** Calls dialled by us, or by another process of ours. */
@@ -37,6 +37,13 @@ export interface Reconciliation {
   missedEvents: AriEvent[];
   /** Ends channels and bridges that belong to no call. */
   cleanUp(): Promise<void>;
+}
+
+interface HoldState {
+  call: AriCall;
+  isHeld: boolean;
+  /** Of the call, when it was asked about. */
+  holdEvents: number;
 }
 
 type Together = Reconciliation['transferred'][number];
@@ -102,7 +109,8 @@ export async function reconcile(
   });
   const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
   const foreign = unknown.filter((channel) => isForeign(peer, channel));
-  const takenBack = await callsTakenBack(peer, known, signal);
+  const talking = known.filter((call) => call.isHeld || isSipTalk(call, channels));
+  const holds = await holdStates(peer, talking, signal);
   const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
   const kept = new Set(
     together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
@@ -113,7 +121,7 @@ export async function reconcile(
     partnerEnded: known.filter(
       ({ transferredTo }) => transferredTo && !channels.has(transferredTo.channelId),
     ),
-    takenBack,
+    holds,
     ringing: foreign
       .filter(({ state }) => state === 'Ring')
       .map((channel) => ({ channel, args: argsOf(channel) })),
@@ -189,28 +197,29 @@ function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
 
 const variable = z.looseObject({ value: z.string() });
 
-/** Of SIP telephones; other channels do not say it. A call that stayed on hold here would wait in silence for ever. */
-async function callsTakenBack(
+/** Other channels do not say whether they are on hold. */
+function isSipTalk({ id, leg }: AriCall, channels: ReadonlyMap<string, AriChannel>): boolean {
+  return leg !== undefined && channels.get(id)?.name.startsWith('PJSIP/') === true;
+}
+
+/** A call that stayed on hold here would wait in silence for ever; one whose hold was missed would be taken for a caller who
+ *  says nothing. */
+async function holdStates(
   { client }: AriContext,
-  known: readonly AriCall[],
+  calls: readonly AriCall[],
   signal: AbortSignal,
-): Promise<AriCall[]> {
-  const takenBack: AriCall[] = [];
+): Promise<HoldState[]> {
+  const states: HoldState[] = [];
   const query = { variable: 'CHANNEL(rtp,hold)' };
-  await inParallel(
-    known.filter(({ isHeld }) => isHeld),
-    async (call) => {
-      const request = {
-        action: 'look',
-        method: 'GET',
-        path: `${pathOf(call.id)}/variable`,
-      } as const;
-      const { status, body } = await client.send({ ...request, query }, signal);
-      const isOver = status === 200 && variable.safeParse(body).data?.value === '0';
-      if (isOver) takenBack.push(call);
-    },
-  );
-  return takenBack;
+  await inParallel(calls, async (call) => {
+    const { holdEvents } = call;
+    const path = `${pathOf(call.id)}/variable`;
+    const request = { action: 'look', method: 'GET', path, query } as const;
+    const { status, body } = await client.send(request, signal);
+    const value = status === 200 ? variable.safeParse(body).data?.value : undefined;
+    if (value === '0' || value === '1') states.push({ call, isHeld: value === '1', holdEvents });
+  });
+  return states;
 }
 
 async function broughtTogether(

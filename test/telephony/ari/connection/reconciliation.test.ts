@@ -85,6 +85,34 @@ describe('the event socket was lost', () => {
     await until(() => audio.outages.length > 2, 'another hold');
   });
 
+  // The agent asked into the music, and ended the call for its silence.
+  it('and a caller put the call on hold meanwhile', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    const hearing = deaf(at);
+    phone.hold(true);
+    await hearing();
+    await until(() => audio.outages.length > 0, 'the hold');
+    phone.hold(false);
+    await until(() => audio.outages.length > 1, 'its end');
+    expect(audio.outages).toEqual(['held', 'unheld']);
+  });
+
+  it('and a caller comes back from hold while the PBX is asked', async () => {
+    const at = await table();
+    const { audio, phone } = await talks(at);
+    const hearing = deaf(at);
+    phone.hold(true);
+    at.asterisk.faults.rest = ({ path }) => {
+      if (!path.endsWith('/variable')) return undefined;
+      phone.hold(false);
+      return { status: 200, body: { value: '1' } };
+    };
+    await hearing();
+    await at.clock.advanceAsync(500);
+    expect(audio.outages).toEqual([]);
+  });
+
   it.each([
     ['', undefined],
     [', nor one of whom the PBX does not say it', { status: 500, body: null }],
