@@ -16,6 +16,10 @@ import { PbxConnectionHolder } from './pbx-connection.ts';
 const LOOK_MS = 2_000;
 /** Time until another node takes a killed node's PBXs: a database that is slow for a moment costs none. */
 const LEASE_MS = 8_000;
+/** After the store was away for so long that leases have expired, their nodes get this time to renew them: a request that was
+ *  lost with the store fails after ten seconds, and the next one is sent. A node that takes the PBX of a living one ends
+ *  that node's calls. */
+const RENEWAL_MS = 15_000;
 /** Connections of one node. */
 const LINES_MAX = 1_000;
 /** Characters of a reason that is shown. */
@@ -38,6 +42,10 @@ export class PbxConnections {
   readonly #lines = new Map<string, PbxConnectionHolder>();
   readonly #loop: JobLoop;
   #hasStarted = false;
+  /** When the store last answered. Undefined: not yet. */
+  #answeredAtMs: number | undefined;
+  /** Until then other nodes may renew leases that have expired. */
+  #renewalUntilMs = Number.NEGATIVE_INFINITY;
   /** The store was away, and that was logged. */
   #wasAway = false;
 
@@ -90,12 +98,8 @@ export class PbxConnections {
   }
 
   async #look(): Promise<void> {
-    const { store, providers, log } = this.#deps;
-    const held = await store.leases.claim({
-      providers: providers.pbx.map(({ name }) => name),
-      leaseMs: LEASE_MS,
-      max: LINES_MAX,
-    });
+    const { log } = this.#deps;
+    const held = await this.#claim();
     const ids = new Set(held.map(({ id }) => id));
     // In parallel: one after the other would take longer than the lease.
     const leaving: Promise<void>[] = [];
@@ -109,6 +113,21 @@ export class PbxConnections {
     } finally {
       await Promise.all(leaving);
     }
+  }
+
+  async #claim(): Promise<HeldConfiguration[]> {
+    const { store, providers, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    const silentMs = nowMs - (this.#answeredAtMs ?? nowMs);
+    if (silentMs > LEASE_MS - LOOK_MS) this.#renewalUntilMs = nowMs + RENEWAL_MS;
+    const held = await store.leases.claim({
+      providers: providers.pbx.map(({ name }) => name),
+      leaseMs: LEASE_MS,
+      takesExpired: nowMs >= this.#renewalUntilMs,
+      max: LINES_MAX,
+    });
+    this.#answeredAtMs = clock.monotonicMs();
+    return held;
   }
 
   async #follow(configuration: HeldConfiguration, leaving: Promise<void>[]): Promise<void> {

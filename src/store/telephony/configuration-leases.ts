@@ -16,6 +16,8 @@ export interface HeldConfiguration extends TelephonyConfiguration {
 export interface LeaseClaim {
   providers: readonly ProviderName[];
   leaseMs: number;
+  /** Whether leases of other nodes that have not been renewed are claimed. */
+  takesExpired: boolean;
   max: number;
 }
 
@@ -28,8 +30,8 @@ export class LeaseRepository {
     this.#context = context;
   }
 
-  /** Across organizations: renews this node's leases and claims free ones, active or inactive, for `leaseMs`
-   *  from now; at most `max`, its own first. The returned leases are this node's until then, all others are not. */
+  /** Across organizations: renews this node's leases and claims free ones, of active and inactive configurations, for
+   *  `leaseMs` from now; at most `max`, its own first. The returned leases are this node's until then, all others are not. */
   async claim(wanted: LeaseClaim): Promise<HeldConfiguration[]> {
     if (wanted.providers.length === 0) return [];
     const ids = await this.#take(wanted);
@@ -49,7 +51,7 @@ export class LeaseRepository {
     await db.deleteFrom('configuration_leases').where('node', '=', node).execute();
   }
 
-  async #take({ providers, leaseMs, max }: LeaseClaim): Promise<string[]> {
+  async #take({ providers, leaseMs, takesExpired, max }: LeaseClaim): Promise<string[]> {
     const { db, time, node } = this.#context;
     const now = time();
     const until = shifted(now, leaseMs);
@@ -66,7 +68,7 @@ export class LeaseRepository {
             row.or([
               row('held.node', 'is', null),
               row('held.node', '=', node),
-              row('held.lease_until', '<=', now),
+              ...(takesExpired ? [row('held.lease_until', '<=', now)] : []),
             ]),
           )
           .orderBy((row) => row('held.node', 'is not distinct from', node), 'desc')

@@ -91,6 +91,44 @@ describe('connections to PBXs', () => {
     expect(idsOf(harness)).toEqual([id]);
   });
 
+  describe('after the database was away for longer than a lease', () => {
+    const expired = "update configuration_leases set lease_until = lease_until - interval '1 day'";
+
+    /** Another node has the PBX. Its lease expires in the outage. */
+    async function outage(harness: CallHarness): Promise<void> {
+      const { id } = await configurePbx(harness);
+      const until = new Date(harness.clock.now() + 86_400_000);
+      const leased = 'insert into configuration_leases values ($1, $2, $3)';
+      await harness.at.sql(leased, [id, 'other', until]);
+      await linesOf(harness).start();
+      const { leases } = harness.deps.store;
+      const claim = leases.claim.bind(leases);
+      leases.claim = () => Promise.reject(new Error('away'));
+      await passSeconds(harness, 20);
+      leases.claim = claim;
+      await harness.at.sql(expired);
+    }
+
+    // The first node to ask took the PBX of the other one, and ended its calls as those of a killed process.
+    it('are left to their node, which renews its lease as soon as it can', async () => {
+      const harness = held.harness;
+      await outage(harness);
+      await passSeconds(harness, 12);
+      expect(harness.pbx.connections).toEqual([]);
+      const renewed = new Date(harness.clock.now() + 8_000);
+      await harness.at.sql('update configuration_leases set lease_until = $1', [renewed]);
+      await passSeconds(harness, 7);
+      expect(harness.pbx.connections).toEqual([]);
+    });
+
+    it('are taken over from a node that does not come back', async () => {
+      const harness = held.harness;
+      await outage(harness);
+      await passSeconds(harness, 17);
+      expect(harness.pbx.connections).toHaveLength(1);
+    });
+  });
+
   it('are released when another node has them, and at the end, for others to take', async () => {
     const harness = held.harness;
     const { id } = await configurePbx(harness);

@@ -94,7 +94,10 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
         accountId: null,
         secretFields: [],
       });
-      const wanted = { providers: ['ari'] as const, leaseMs: 8_000, max: 10 };
+      const wanted = {
+        ...{ providers: ['ari'] as const, leaseMs: 8_000, max: 10 },
+        takesExpired: true,
+      };
       const held = await holder.store.leases.claim(wanted);
       expect(held.map((each) => each.id)).toContain(id);
       expect(await other.store.leases.claim(wanted)).toEqual([]);

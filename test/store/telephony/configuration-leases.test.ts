@@ -13,7 +13,7 @@ import { engines } from '../databases.ts';
 import { steeredTime, type TestStore, withStore } from '../engines.ts';
 
 const LEASE_MS = 8_000;
-const wanted = { providers: ['ari'] as const, leaseMs: LEASE_MS, max: 10 };
+const wanted = { providers: ['ari'] as const, leaseMs: LEASE_MS, takesExpired: true, max: 10 };
 
 async function configure(
   at: TestStore,
