@@ -9,7 +9,7 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
 import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
-import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { TransferFailure } from '../../workflow/engine/dialogue-events.ts';
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import {
@@ -89,7 +89,7 @@ export class CallTransfer {
     const address = normalizeAddress(to, null);
     if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
-    const callerId = String(run.initialContext[own] ?? '');
+    const callerId = callerIdOf(provider, String(run.initialContext[own] ?? ''));
     const isWarm = announcement !== undefined && ways.includes('warm');
     const warm = isWarm ? this.#warm(announcement) : undefined;
     const { publicUrl, random } = this.#options;
@@ -97,12 +97,9 @@ export class CallTransfer {
     const { resultUrl } = transferUrls(publicUrl, provider, newTransferId(run.id, 'cold', random));
     const { join } = provider.control;
     if (warm !== undefined && join !== undefined) {
-      const own = normalizeAddress(callerId, null)?.normalized ?? callerId;
-      const numbers = {
-        to: provider.formatAddress(address.normalized),
-        from: provider.formatAddress(own),
-      };
-      await transferByLeg(this.#legDeps(), { callId, ...numbers, ringS, warm }, signal);
+      const to = provider.formatAddress(address.normalized);
+      const wanted = { callId, to, from: callerId, ringS, warm };
+      await transferByLeg(this.#legDeps(), wanted, signal);
       return;
     }
     const known = { to: provider.formatAddress(address.normalized), callerId, ringS };
@@ -136,6 +133,12 @@ export class CallTransfer {
       },
     };
   }
+}
+
+/** As in a dial. A PBX has the number as it wrote it itself, such as an extension. */
+function callerIdOf(provider: TelephonyProvider, own: string): string {
+  if (!isHosted(provider)) return own;
+  return provider.formatAddress(normalizeAddress(own, null)?.normalized ?? own);
 }
 
 function transferMsMax(
