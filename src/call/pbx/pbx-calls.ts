@@ -21,12 +21,14 @@ import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
-import { PerCallQueue, type QueuedCall } from './per-call-queue.ts';
+import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Concurrent setups at one PBX; further calls of that PBX are refused. */
 const CALLS_MAX = 1_000;
 /** From the answer to flowing audio: a PBX needs tenths of a second. */
 const OPEN_MS_MAX = 15_000;
+/** For media that were asked for before the answer, from the answer on. Then others are opened. */
+const EARLY_MS_MAX = 1_000;
 /** Time for the PBX to report why a call could not be connected, if the caller has hung up. */
 const WHY_MS_MAX = 1_000;
 /** Characters of a run's name. */
@@ -181,12 +183,21 @@ export class PbxCalls {
     const run = await this.#runNamed(runId);
     if (run?.state !== 'initialized' || this.#deps.connect.registry.connected(runId)) return;
     const call = { run: await this.#named(run, callId), ...this.#line };
-    stepped.mediaOpening = this.#join(callId, call, { gone: stepped.ended, isAnswered: false });
-    stepped.runBeside(stepped.mediaOpening);
+    const abandoned = new AbortController();
+    const gone = AbortSignal.any([stepped.ended, abandoned.signal]);
+    const settled = this.#join(callId, call, { gone, isAnswered: false });
+    stepped.mediaOpening = { settled, abandon: () => abandoned.abort() };
+    stepped.runBeside(settled);
+  }
+
+  async #untilOpen({ settled, abandon }: MediaOpening): Promise<void> {
+    const timer = this.#deps.clock.after(EARLY_MS_MAX, abandon);
+    await settled;
+    timer.cancel();
   }
 
   async #takeAnswered({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
-    await stepped.mediaOpening;
+    if (stepped.mediaOpening !== undefined) await this.#untilOpen(stepped.mediaOpening);
     const run = await this.#runNamed(runId);
     if (run === undefined || run.state === 'completed') {
       await this.#hangUp(callId);

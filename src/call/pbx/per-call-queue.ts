@@ -6,12 +6,18 @@ import type { Log } from '../../log.ts';
 /** Queued steps of one call: a call has a handful. */
 const STEPS_MAX = 100;
 
+export interface MediaOpening {
+  /** Does not reject. */
+  readonly settled: Promise<unknown>;
+  abandon(): void;
+}
+
 /** A call with work in progress. */
 export interface QueuedCall {
   /** Aborted when the call is over. */
   readonly ended: AbortSignal;
-  /** Its media, while they are being opened before its answer. Does not reject. */
-  mediaOpening: Promise<unknown> | undefined;
+  /** Its media, while they are being opened before its answer. */
+  mediaOpening: MediaOpening | undefined;
   /** Work in parallel to the steps; the call counts as busy until it settles. Must not reject. */
   runBeside(work: Promise<unknown>): void;
 }
@@ -51,7 +57,7 @@ export class PerCallQueue {
 
 class Call implements QueuedCall {
   waiting = 0;
-  mediaOpening: Promise<unknown> | undefined;
+  mediaOpening: MediaOpening | undefined;
   readonly #gone = new AbortController();
   readonly #onIdle: () => void;
   #last: Promise<unknown> = Promise.resolve();

@@ -169,6 +169,25 @@ describe('a call that is heard while it rings', () => {
     expect((await harness.run(runId)).state).toBe('running');
   });
 
+  // Its media were waited for as long as any, 15 s, in silence.
+  it('and whose media are not opened by the answer gets others a second later', async () => {
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
+    pbx.onOpen = () => new Promise(() => undefined);
+    const { runId } = await harness.start();
+    pbx.earlyMedia(runId);
+    await harness.until(() => pbx.opened.length === 1);
+    await harness.pass(3_000);
+    pbx.onOpen = () => Promise.resolve();
+    pbx.answer(runId);
+    await harness.pass(1_500);
+    const stream = await mediaOf(harness, `o${runId}`);
+    await harness.heardOut(stream);
+    expect(pbx.opened).toHaveLength(2);
+    expect((await harness.run(runId)).state).toBe('running');
+    expect(harness.pbx.hangUps).toEqual([]);
+  });
+
   it('that cannot be heard rings on, and talks when it is answered', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);

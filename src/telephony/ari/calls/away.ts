@@ -16,14 +16,13 @@ const LABEL = 'away';
 const LOOK_MS_MAX = 5_000;
 
 /** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that somebody has
- *  hung up, is ended; one that we dialled and that still rings goes on ringing. Never rejects. */
+ *  hung up, is ended. Never rejects. */
 export async function giveUp(
   peer: AriContext,
   { held, call }: { held: CallTable; call: AriCall },
   error: unknown,
 ): Promise<void> {
   const { direction } = call;
-  if (direction === 'outbound' && !call.answered) return;
   const isCallers = call.over.aborted || call.isCancelled || codeOf(error) === 'PBX_CALL_GONE';
   if (direction === 'inbound' && !isCallers && (await isSentAway(peer, held, call))) return;
   await hangUpUntilTaken(peer, call, 'failure');

@@ -106,6 +106,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   async openMedia(callId: string, signal: AbortSignal): Promise<MediaSession> {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
+    const isEarly = call.direction === 'outbound' && !call.answered;
     try {
       const either = AbortSignal.any([signal, call.over]);
       await this.#answer(call, either);
@@ -118,7 +119,8 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      void giveUp(this, { held: this.#held, call }, error);
+      // One that we dialled rings on. If it is answered meanwhile, its media are asked for again.
+      if (!isEarly) void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
   }

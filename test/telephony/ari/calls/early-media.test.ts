@@ -64,6 +64,27 @@ describe('a call with early media', () => {
     expect(at.asterisk.complaints).toEqual([]);
   });
 
+  // The call layer asks for its media again; it was hung up before that.
+  it('is not hung up where its media, asked for before the answer, fail after it', async () => {
+    const at = await heardTable();
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('externalMedia') ? new Promise(() => undefined) : undefined;
+    const callId = await dial(at, 'early');
+    await until(() => at.harness.early.length > 0, 'early media');
+    const abandoned = new AbortController();
+    const opening = at.connection.openMedia(callId, abandoned.signal);
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    abandoned.abort();
+    await expect(opening).rejects.toThrow();
+    at.asterisk.faults.rest = () => undefined;
+    const audio = new Audio(await at.connection.openMedia(callId, patient));
+    const phone = at.asterisk.phone('early');
+    const before = phone.arrivals.length;
+    audio.say(5);
+    await until(() => phone.arrivals.length >= before + 5, 'audio');
+    expect(at.harness.of(callId)).toEqual(['ringing', 'in-progress']);
+  });
+
   it('shows the far end the caller id, as any other call does', async () => {
     const at = await heardTable();
     for (const to of BOTH) {
