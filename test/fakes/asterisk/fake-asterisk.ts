@@ -204,6 +204,14 @@ export class FakeAsterisk {
     return phone;
   }
 
+  /** The telephone of a channel transfers its call. Returns the channel that takes its place. */
+  transferByPhone(channelId: string): { id: string; hangUp(): void } {
+    const channel = this.#pbx.find(channelId);
+    if (channel === undefined) throw new Error(`there is no channel ${channelId}`);
+    const other = this.#pbx.transfer(channel);
+    return { id: other.id, hangUp: () => this.#pbx.hangUp(other, 16, { cause: 16 }) };
+  }
+
   /** ARI outbound websocket: Asterisk dials the gateway, and again `reconnectIntervalMs` after each loss.
    *  Returns what ends it, as `ari shutdown websocket session`; dialling again is `ari start outbound-websocket`. */
   dialOut(client: WebsocketClientFacts & { apps: string[]; isReadOnly?: boolean }): () => void {

@@ -146,14 +146,31 @@ export class Pbx {
   }
 
   /** The application's `args` are StasisStart's. False if nobody serves the application. */
-  enterStasis(channel: Channel, app: string, args: string[]): boolean {
+  enterStasis(channel: Channel, app: string, args: string[], replaced?: Channel): boolean {
     if (!this.stasis.isServed(app)) return false;
     channel.appName = 'Stasis';
     channel.appData = [app, ...args].join(',');
     this.setVariable(channel, 'STASISSTATUS', '');
     channel.app = app;
-    this.#tellApp(app, channel, { type: 'StasisStart', args });
+    const replacing = replaced && { replace_channel: replaced.snapshot() };
+    this.#tellApp(app, channel, { type: 'StasisStart', args, ...replacing });
     return true;
+  }
+
+  /** Its telephone has transferred the call (REFER): one half of a new pair of channels takes its place in the application
+   *  and in the bridge, then it ends. Read in res_stasis.c, stasis_bridge.c and bridge.c. */
+  transfer(channel: Channel): Channel {
+    const { app, bridge } = channel;
+    if (app === null) throw new Error('not in an application');
+    const name = `Local/_attended@transfer/m-${this.serial()};2`;
+    const facts = { id: this.uniqueId(), name, context: 'transfer', exten: '_attended' };
+    const other = this.add(facts);
+    other.state = 'Up';
+    this.enterStasis(other, app, [], channel);
+    this.leaveBridge(channel);
+    if (bridge !== null) this.joinBridge(bridge, other);
+    this.hangUp(channel, 16, { cause: 16 });
+    return other;
   }
 
   leaveStasis(channel: Channel): void {

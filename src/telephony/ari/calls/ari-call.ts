@@ -10,6 +10,7 @@ import { type CallFacts, hangupOutcomeOf, UNDIALLED } from './hangup-outcome.ts'
 const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
+  /** Of its first channel: the call's id for others. */
   readonly id: string;
   /** For a call that we dialled; null for an inbound one. */
   readonly runId: string | null;
@@ -27,6 +28,7 @@ export class AriCall {
   released = false;
   readonly #facts: CallFacts;
   #isEntered = false;
+  #channelId: string;
   readonly #over = new AbortController();
   #leg: MediaLeg | undefined;
   #earlyDigits = '';
@@ -37,8 +39,20 @@ export class AriCall {
 
   constructor({ id, runId }: { id: string; runId: string | null }) {
     this.id = id;
+    this.#channelId = id;
     this.runId = runId;
     this.#facts = { ...UNDIALLED, inbound: runId === null };
+  }
+
+  /** The other party's channel, for requests. */
+  get channelId(): string {
+    return this.#channelId;
+  }
+
+  /** Its telephone has transferred the call to another party, who is not on hold. */
+  moveTo(channelId: string): void {
+    this.#channelId = channelId;
+    this.hold(false);
   }
 
   get direction(): 'inbound' | 'outbound' {

@@ -30,7 +30,7 @@ export async function giveUp(
 
 /** False if the channel waits in our application, as where the extension has no such label. */
 async function isSentAway(peer: AriContext, held: CallTable, call: AriCall): Promise<boolean> {
-  const path = `channels/${encodeURIComponent(call.id)}/continue`;
+  const path = `channels/${encodeURIComponent(call.channelId)}/continue`;
   const request = { action: 'away', method: 'POST', path, query: { label: LABEL } } as const;
   held.sendAway(call.id);
   call.released = true;
@@ -51,7 +51,7 @@ async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   for (let looks = 1; looks <= TRIES_MAX && !call.over.aborted; looks++) {
     const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look for the caller', call.over);
     try {
-      return await isWithUs(peer, call.id, deadline.signal);
+      return await isWithUs(peer, call.channelId, deadline.signal);
     } catch (error) {
       log.debug({ err: error }, 'caller not found yet');
     } finally {

@@ -9,7 +9,10 @@ import type { AriCall } from './ari-call.ts';
 const NOTED_MAX = 1_000;
 
 export class CallTable {
+  /** By the id of the call. */
   readonly calls = new Map<string, AriCall>();
+  /** By its channel: calls whose first channel was replaced. */
+  readonly #moved = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
   readonly #sentAway = new Set<string>();
@@ -21,6 +24,35 @@ export class CallTable {
 
   get isEmpty(): boolean {
     return this.calls.size + this.#watchers.size === 0;
+  }
+
+  /** The call that has the channel. */
+  onChannel(channelId: string): AriCall | undefined {
+    const call = this.#moved.get(channelId) ?? this.calls.get(channelId);
+    return call?.channelId === channelId ? call : undefined;
+  }
+
+  /** One channel takes the place of another. The call that goes on with it; undefined if neither the other party nor the
+   *  destination of a transfer had the channel. */
+  replace(before: string, after: string): AriCall | undefined {
+    const call = this.onChannel(before);
+    if (call !== undefined) {
+      this.#moved.delete(before);
+      this.#moved.set(after, call);
+      call.moveTo(after);
+      return call;
+    }
+    const [transferred] = this.handedTo(before);
+    const handedTo = transferred?.transferredTo;
+    if (transferred === undefined || handedTo === undefined) return undefined;
+    transferred.transferredTo = { ...handedTo, channelId: after };
+    return transferred;
+  }
+
+  /** False if it was removed before. */
+  remove(call: AriCall): boolean {
+    this.#moved.delete(call.channelId);
+    return this.calls.delete(call.id);
   }
 
   watch(id: string, take: (event: AriEvent) => void): () => void {
@@ -37,7 +69,7 @@ export class CallTable {
 
   /** Whether a channel or bridge belongs to a current call, or to one that is being joined. */
   owns(id: string): boolean {
-    if (this.calls.has(id) || this.#watchers.has(id)) return true;
+    if (this.calls.has(id) || this.#moved.has(id) || this.#watchers.has(id)) return true;
     return [...this.calls.values()].some((call) => call.owns(id));
   }
 

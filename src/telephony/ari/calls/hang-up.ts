@@ -34,7 +34,7 @@ export async function hangUpUntilTaken(
 
 async function request(peer: AriContext, call: AriCall, reason: string | undefined): Promise<void> {
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
-    const status = await hangUpChannel(peer, call.id, reason);
+    const status = await hangUpChannel(peer, call.channelId, reason);
     if (status !== undefined && (status <= 299 || isAriNotFound({ status }))) return;
     await pause(peer.clock, pauseMsAfter(tries), call.over);
     // A caller who goes on in the dialplan is not ours.

@@ -61,7 +61,7 @@ export class TransferTargetCall {
     const reason = 'the audio to the colleague was lost';
     const onClosed = (): void => lost.abort(new GatewayError('PBX_MEDIA', { reason }));
     const leg = await this.#peer.openLeg(
-      { peer: this.#peer, callId: this.channelId, onClosed },
+      { peer: this.#peer, callId: this.channelId, channelId: this.channelId, onClosed },
       either,
     );
     this.#leg = leg;

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
-import { hangUpChannel } from '../rest/best-effort.ts';
+import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import type { AriContext, CallPeer, MediaLeg } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 import { TransferTargetCall } from './transfer-target.ts';
@@ -44,7 +44,7 @@ async function intoDialplan(
   call.released = true;
   const extension = to.replace(/^\+/, '');
   const query = { context: account.transfer_context, extension, priority: '1' };
-  const path = `channels/${encodeURIComponent(call.id)}/continue`;
+  const path = `channels/${encodeURIComponent(call.channelId)}/continue`;
   try {
     await client.run({ action: 'transfer', method: 'POST', path, query }, signal);
   } catch (error) {
@@ -60,7 +60,7 @@ async function refer(
   { to, ringS }: TransferTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = `channels/${encodeURIComponent(call.id)}/redirect`;
+  const path = `channels/${encodeURIComponent(call.channelId)}/redirect`;
   const query = { endpoint: `PJSIP/${to}` };
   call.released = true;
   try {
@@ -73,7 +73,7 @@ async function refer(
   // silence.
   const timer = peer.clock.after(
     ringS * 1_000 + FOLLOW_MS_MAX,
-    () => void hangUpChannel(peer, call.id),
+    () => void hangUpChannel(peer, call.channelId),
   );
   call.over.addEventListener('abort', () => timer.cancel(), { once: true });
 }
@@ -89,7 +89,7 @@ async function bringIn(
   const { channelId } = colleague;
   try {
     await leg.pause(warm?.callerHears ?? 'music', signal);
-    await colleague.ring(call.id, target, signal);
+    await colleague.ring(call.channelId, target, signal);
     if (warm !== undefined) await colleague.consult(warm.consult, signal);
     await leg.stopPlayback(signal);
     const path = `bridges/${leg.bridgeId}/addChannel`;
@@ -108,6 +108,15 @@ async function bringIn(
     await colleague.done();
   }
   await leg.leaveBridge();
+}
+
+/** The caller of a transfer that was complete is gone. Never rejects. */
+export async function endTransferred(
+  peer: AriContext,
+  { channelId, bridgeId }: NonNullable<AriCall['transferredTo']>,
+): Promise<void> {
+  const bridge = { action: 'bridge', method: 'DELETE', path: `bridges/${bridgeId}` } as const;
+  await Promise.all([hangUpChannel(peer, channelId), bestEffort(peer, bridge)]);
 }
 
 /** The caller may be gone, or the call is being ended: never rejects. */

@@ -13,12 +13,13 @@ import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
+import { answerCall } from '../calls/answer.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
-import { transferCall } from '../calls/transfer.ts';
+import { endTransferred, transferCall } from '../calls/transfer.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
 import type { AriClient } from '../rest/client.ts';
@@ -28,6 +29,7 @@ import {
   type AriEvent,
   ariEvent,
   channelOf,
+  isEnd,
   isInApplication,
 } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
@@ -109,9 +111,10 @@ export class AriConnection implements PbxConnection, CallPeer {
     const isEarly = call.direction === 'outbound' && !call.answered;
     try {
       const either = AbortSignal.any([signal, call.over]);
-      await this.#answer(call, either);
+      if (await answerCall(this, call, either)) this.#answered(call);
       const onClosed = () => this.#mediaClosed(callId);
-      const leg = await this.openLeg({ peer: this, callId, onClosed }, either);
+      const { channelId } = call;
+      const leg = await this.openLeg({ peer: this, callId, channelId, onClosed }, either);
       if (call.over.aborted) {
         void leg.close();
         throw new GatewayError('PBX_CALL_GONE');
@@ -167,7 +170,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (call === undefined) return;
     call.isPlaced = true;
     if (how === 'placed') call.isKnown = true;
-    if (how === 'refused') this.#held.calls.delete(callId);
+    if (how === 'refused') this.#held.remove(call);
     if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
   }
 
@@ -215,7 +218,8 @@ export class AriConnection implements PbxConnection, CallPeer {
   #catchUp(found: Reconciliation): void {
     for (const call of found.ended) this.#end(call, { type: 'lost' });
     const unwanted = [...this.#held.calls.values()].filter(({ isUnwanted }) => isUnwanted);
-    for (const call of [...found.partnerEnded, ...unwanted]) void hangUpChannel(this, call.id);
+    for (const { channelId } of [...found.partnerEnded, ...unwanted])
+      void hangUpChannel(this, channelId);
     for (const { call, isHeld, holdEvents } of found.holds) {
       if (call.holdEvents === holdEvents) call.hold(isHeld);
     }
@@ -266,30 +270,53 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (channel === undefined) return;
     const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
+    // The caller whose transfer was complete is alone.
+    const left = isEnd(event) ? this.#held.handedTo(channel.id) : [];
+    for (const { channelId } of left) void hangUpChannel(this, channelId);
     const kind = this.ids.kindOf(channel.id);
     if (kind === 'm' || kind === 't' || kind === 'd') {
       this.#ofLeg(event, channel.id, isWatched);
       return;
     }
-    const call = this.#held.calls.get(channel.id);
-    if (event.type === 'StasisStart') this.#started(call, channel, event.args);
+    const call = this.#held.onChannel(channel.id);
+    if (event.type === 'StasisStart') this.#started(call, channel, event);
     else if (call !== undefined) this.#ofCall(call, event, channel);
   }
 
   /** Of an additional channel that we created for the call, or of a call of the doctor: it gets no agent. */
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
-    if (isEnd(event)) {
-      // The caller whose transfer was complete is alone.
-      for (const call of this.#held.handedTo(id)) void hangUpChannel(this, call.id);
-    } else if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
+    if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
       void hangUpChannel(this, id); // Its request was given up.
     }
   }
 
-  #started(call: AriCall | undefined, channel: AriChannel, args: readonly string[]): void {
+  #started(
+    call: AriCall | undefined,
+    channel: AriChannel,
+    { args, replace_channel: before }: Extract<AriEvent, { type: 'StasisStart' }>,
+  ): void {
     if (this.#held.isDestroyed(channel.id)) return; // An event after the end.
-    if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
+    if (before !== undefined) this.#replaced(before.id, channel);
+    else if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
+  }
+
+  /** A telephone has transferred its call with us, or with the destination of a transfer: the PBX has put another channel
+   *  into its place, here and in the bridge, and ends the telephone's. The call goes on. */
+  #replaced(before: string, channel: AriChannel): void {
+    const call = this.#held.replace(before, channel.id);
+    if (call === undefined || call.isUnwanted || call.isCancelled) {
+      void hangUpChannel(this, channel.id);
+      return;
+    }
+    this.log.info({ callId: call.id }, 'a telephone has transferred its call');
+    if (channel.state === 'Up' && call.answer(this.clock.monotonicMs())) this.#answered(call);
+  }
+
+  #answered(call: AriCall): void {
+    const { id: callId, runId } = call;
+    this.#listener.onStatus(call.status('in-progress', 'answered'));
+    if (runId !== null) this.#listener.onAnswered({ callId, runId });
   }
 
   #inbound(channel: AriChannel, args: readonly string[]): void {
@@ -313,16 +340,14 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (isInApplication(channel)) this.#entered(call);
       return;
     }
-    if (!call.answer(this.clock.monotonicMs())) return;
-    this.#listener.onStatus(call.status('in-progress', 'answered'));
-    this.#listener.onAnswered({ callId: id, runId });
+    if (call.answer(this.clock.monotonicMs())) this.#answered(call);
   }
 
   /** A channel created by a process that has died since would wait for ever. */
   #entered(call: AriCall): void {
     if (!call.enter()) return;
     const timer = this.clock.after(RING_MS_MAX, () => {
-      if (!call.answered) void hangUpChannel(this, call.id);
+      if (!call.answered) void hangUpChannel(this, call.channelId);
     });
     call.over.addEventListener('abort', () => timer.cancel(), { once: true });
   }
@@ -349,39 +374,18 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   /** Once per call. A call that may never have existed is not reported. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
-    if (!this.#held.calls.delete(call.id)) return;
+    if (!this.#held.remove(call)) return;
     const { transferredTo } = call;
     const status = call.end(this.clock.monotonicMs(), raw);
     if (call.isKnown && !this.#held.isSentAway(call.id)) this.#listener.onStatus(status);
     void call.leg?.close();
-    if (transferredTo === undefined) return;
-    void hangUpChannel(this, transferredTo.channelId);
-    void bestEffort(this, {
-      action: 'bridge',
-      method: 'DELETE',
-      path: `bridges/${transferredTo.bridgeId}`,
-    });
-  }
-
-  // Requests of our own.
-
-  async #answer(call: AriCall, signal: AbortSignal): Promise<void> {
-    if (call.answered || call.direction === 'outbound') return;
-    const path = `channels/${encodeURIComponent(call.id)}/answer`;
-    const answer = await this.client.send({ action: 'answer', method: 'POST', path }, signal);
-    if (answer.status === 404 || answer.status === 409) throw new GatewayError('PBX_CALL_GONE');
-    if (answer.status > 299) {
-      throw new GatewayError('PBX_MEDIA', { reason: `the answer was refused (${answer.status})` });
-    }
-    if (call.answer(this.clock.monotonicMs())) {
-      this.#listener.onStatus(call.status('in-progress', 'answered'));
-    }
+    if (transferredTo !== undefined) void endTransferred(this, transferredTo);
   }
 
   /** Removes a call that Asterisk does not have. Never rejects. */
   async #look(call: AriCall): Promise<void> {
     if (call.over.aborted) return;
-    const path = `channels/${encodeURIComponent(call.id)}`;
+    const path = `channels/${encodeURIComponent(call.channelId)}`;
     const status = await bestEffort(this, { action: 'look', method: 'GET', path });
     if (status === 404) this.#end(call, { type: 'not found' });
   }
@@ -392,8 +396,4 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
     void hangUpUntilTaken(this, call);
   }
-}
-
-function isEnd({ type }: AriEvent): boolean {
-  return type === 'StasisEnd' || type === 'ChannelDestroyed';
 }

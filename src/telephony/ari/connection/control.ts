@@ -55,19 +55,20 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     },
 
     async sendDigits(credentials, callId, digits, signal) {
-      const path = `channels/${encodeURIComponent(callId)}/dtmf`;
+      const { client, connection } = at(credentials);
+      const path = `${channelPath(connection, callId)}/dtmf`;
       const query = Object.fromEntries([
         ['dtmf', digits],
         ['duration', String(TONE_MS)],
         ['between', String(PAUSE_MS)],
       ]);
       const wanted = { action: 'digits', method: 'POST', path, query } as const;
-      await at(credentials).client.run(wanted, signal);
+      await client.run(wanted, signal);
     },
 
     async getCall(credentials, callId, signal) {
-      const { client } = at(credentials);
-      const path = `channels/${encodeURIComponent(callId)}`;
+      const { client, connection } = at(credentials);
+      const path = channelPath(connection, callId);
       const answer = await client.send({ action: 'get-call', method: 'GET', path }, signal);
       const channel = ariChannel.safeParse(answer.body);
       if (answer.status !== 200 || !channel.success) return undefined;
@@ -82,6 +83,12 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
     detachInbound: () => Promise.resolve({ ok: true, message: null }),
   };
+}
+
+/** Its telephone may have transferred the call: then it has another channel. */
+function channelPath(connection: AriConnection | undefined, callId: string): string {
+  const channelId = connection?.held.calls.get(callId)?.channelId ?? callId;
+  return `channels/${encodeURIComponent(channelId)}`;
 }
 
 async function dial(
@@ -128,7 +135,7 @@ async function hangUp(
   const wanted = {
     action: 'hang-up',
     method: 'DELETE',
-    path: `channels/${encodeURIComponent(callId)}`,
+    path: channelPath(connection, callId),
     query: { reason: 'normal' },
   } as const;
   try {

@@ -97,7 +97,7 @@ export async function reconcile(
   await setFilter(peer, signal);
   const path = `applications/${encodeURIComponent(account.app)}`;
   const app = await client.get({ action: 'application', method: 'GET', path }, application, signal);
-  const ours = [...known.map(({ id }) => id), ...watched, ...partners];
+  const ours = [...known.map(({ channelId }) => channelId), ...watched, ...partners];
   const listed = [...new Set([...ours, ...app.channel_ids])].slice(
     0,
     Math.max(CHANNELS_MAX, ours.length),
@@ -117,7 +117,7 @@ export async function reconcile(
   );
   return {
     version: info.system?.version ?? null,
-    ended: known.filter((call) => isGone(call, channels.get(call.id))),
+    ended: known.filter((call) => isGone(call, channels.get(call.channelId))),
     partnerEnded: known.filter(
       ({ transferredTo }) => transferredTo && !channels.has(transferredTo.channelId),
     ),
@@ -198,8 +198,11 @@ function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
 const variable = z.looseObject({ value: z.string() });
 
 /** Other channels do not say whether they are on hold. */
-function isSipTalk({ id, leg }: AriCall, channels: ReadonlyMap<string, AriChannel>): boolean {
-  return leg !== undefined && channels.get(id)?.name.startsWith('PJSIP/') === true;
+function isSipTalk(
+  { channelId, leg }: AriCall,
+  channels: ReadonlyMap<string, AriChannel>,
+): boolean {
+  return leg !== undefined && channels.get(channelId)?.name.startsWith('PJSIP/') === true;
 }
 
 /** A call that stayed on hold here would wait in silence for ever; one whose hold was missed would be taken for a caller who
@@ -213,7 +216,7 @@ async function holdStates(
   const query = { variable: 'CHANNEL(rtp,hold)' };
   await inParallel(calls, async (call) => {
     const { holdEvents } = call;
-    const path = `${pathOf(call.id)}/variable`;
+    const path = `${pathOf(call.channelId)}/variable`;
     const request = { action: 'look', method: 'GET', path, query } as const;
     const { status, body } = await client.send(request, signal);
     const value = status === 200 ? variable.safeParse(body).data?.value : undefined;

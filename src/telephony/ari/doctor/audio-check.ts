@@ -107,7 +107,8 @@ async function tryAudio(
         throw gone.signal.aborted ? gone.signal.reason : error;
       });
     await inStasis;
-    const leg = await parts.openLeg({ peer, callId: channelId, onClosed: () => undefined }, both);
+    const onClosed = () => undefined;
+    const leg = await parts.openLeg({ peer, callId: channelId, channelId, onClosed }, both);
     const openMs = clock.monotonicMs() - startedMs;
     try {
       const agent = new Sounder(leg.media, LEG_HZ, clock);

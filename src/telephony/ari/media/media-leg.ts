@@ -115,7 +115,7 @@ class AriLeg implements MediaLeg {
       ]);
       if (opened.status === 'rejected') throw opened.reason;
       if (bridged.status === 'rejected') throw bridged.reason;
-      await this.#join(`${this.#options.callId},${this.#channelId}`, both);
+      await this.#join(`${this.#options.channelId},${this.#channelId}`, both);
     });
     this.#watchQueue();
   }

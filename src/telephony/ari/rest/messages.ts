@@ -49,6 +49,8 @@ export const ariEvent = z.discriminatedUnion('type', [
     type: z.literal('StasisStart'),
     ...onChannel,
     args: z.array(z.string()).catch([]),
+    /** The channel whose place it takes: its telephone has transferred the call. */
+    replace_channel: ariChannel.optional().catch(undefined),
   }),
   z.looseObject({ type: z.literal('StasisEnd'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelStateChange'), ...onChannel }),
@@ -84,6 +86,11 @@ export type AriEvent = z.infer<typeof ariEvent>;
 export function channelOf(event: AriEvent): AriChannel | undefined {
   if (event.type === 'Dial') return event.peer;
   return event.type === 'ApplicationReplaced' ? undefined : event.channel;
+}
+
+/** Whether the channel has left our application, or is gone. */
+export function isEnd({ type }: AriEvent): boolean {
+  return type === 'StasisEnd' || type === 'ChannelDestroyed';
 }
 
 /** Whether the channel is in an application, any or this one; one that was dialled directly is only after the answer. */

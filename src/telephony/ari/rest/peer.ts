@@ -51,8 +51,9 @@ export interface MediaLeg {
 
 export interface LegOptions {
   peer: AriContext;
-  /** The caller's channel, answered. */
   callId: string;
+  /** The other party's channel, answered. */
+  channelId: string;
   /** The call closed its media, or its media have failed for good: the call must be ended. */
   onClosed: () => void;
 }
