@@ -68,27 +68,22 @@ export class LocalFileStore implements FileStore {
 
   /** Throws FILE_KEY_INVALID, STORE_FULL. */
   async write(key: string, bytes: Uint8Array): Promise<void> {
-    const path = this.#path(key);
-    const unfinished = `${path}.${this.#random.uuid()}.part`;
-    try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeDurably(unfinished, bytes);
-      await rename(unfinished, path);
-      await flushFolder(dirname(path));
-    } catch (error) {
-      await rm(unfinished, { force: true });
-      throw diskError(error);
-    }
+    await this.#store(key, (unfinished) => writeDurably(unfinished, bytes));
   }
 
   /** Stores the pieces of `source`; the file appears under `key` when it is complete and on the disk. Throws
    *  FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
   async receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    await this.#store(key, (unfinished) => receiveDurably(unfinished, source, bytesMax));
+  }
+
+  /** `write` makes the file at the path that it is given, and sees to it that it is on the disk. */
+  async #store(key: string, write: (unfinished: string) => Promise<void>): Promise<void> {
     const path = this.#path(key);
     const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
     try {
       await mkdir(dirname(unfinished), { recursive: true, mode: 0o700 });
-      await receiveDurably(unfinished, source, bytesMax);
+      await write(unfinished);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await rename(unfinished, path);
       await flushFolder(dirname(path));
@@ -98,7 +93,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Removes incomplete uploads of killed processes. */
+  /** Removes incomplete files of killed processes. */
   async removeUnfinished(): Promise<void> {
     const folder = join(this.#folder, UNFINISHED);
     const names = await readdir(folder).catch((error: unknown) => {
@@ -107,8 +102,11 @@ export class LocalFileStore implements FileStore {
     });
     for (const name of names) {
       const path = join(folder, name);
-      const age = this.#clock.now() - (await stat(path)).mtimeMs;
-      if (age > UNFINISHED_MS_MAX) await rm(path, { force: true });
+      const found = await stat(path).catch((error: unknown) => {
+        if (!isMissing(error)) throw error; // Another process has stored it.
+      });
+      const ageMs = found === undefined ? 0 : this.#clock.now() - found.mtimeMs;
+      if (ageMs > UNFINISHED_MS_MAX) await rm(path, { force: true });
     }
   }
 

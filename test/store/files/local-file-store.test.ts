@@ -91,7 +91,8 @@ describe('whole files', () => {
       files.write('a.txt', Buffer.from('two')),
     ]);
     expect((await files.readAll('a.txt')).toString()).toBe('two');
-    expect(readdirSync(folder)).toEqual(['a.txt']);
+    expect(readdirSync(folder).sort()).toEqual(['.unfinished', 'a.txt']);
+    expect(unfinished()).toEqual([]);
   });
 
   it('reports what does not exist', async () => {
@@ -146,32 +147,43 @@ describe('files that are sent', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  it('leave nothing under their key when the process is killed, and nothing at all an hour later', async () => {
-    const script = `
-      import { LocalFileStore } from './src/store/files/local-file-store.ts';
-      import { systemClock } from './src/std/clock.ts';
-      import { systemRandom } from './src/std/random.ts';
+  it.each([
+    ['sent', "await files.receive('a/b.csv', half(), 100)"],
+    ['written', "await files.write('a/b.csv', Buffer.from('whole'))"],
+  ])(
+    'leave nothing under their key when the process is killed while they are %s, and nothing at all an hour later',
+    async (_how, call) => {
+      const script = `
+      import promises from 'node:fs/promises';
+      import { syncBuiltinESMExports } from 'node:module';
+      const die = () => process.kill(process.pid, 'SIGKILL');
+      promises.rename = die;
+      syncBuiltinESMExports();
+      const { LocalFileStore } = await import('./src/store/files/local-file-store.ts');
+      const { systemClock } = await import('./src/std/clock.ts');
+      const { systemRandom } = await import('./src/std/random.ts');
       const files = new LocalFileStore(process.argv[1], { clock: systemClock, random: systemRandom });
       async function* half() {
         yield Buffer.from('half');
-        process.kill(process.pid, 'SIGKILL');
+        die();
         yield Buffer.from('never');
       }
-      await files.receive('a.csv', half(), 100);`;
-    const options = ['--import', 'tsx', '--input-type=module', '--eval', script, folder];
-    const killed = spawnSync(process.execPath, options, { cwd: process.cwd() });
-    expect(killed.signal).toBe('SIGKILL');
-    const files = store();
-    expect(await files.stat('a.csv')).toBeUndefined();
-    expect(unfinished()).toHaveLength(1);
-    const { mtimeMs } = statSync(join(folder, '.unfinished', unfinished()[0] ?? ''));
-    clock.advance(mtimeMs - clock.now() + 3_600_000);
-    await files.removeUnfinished();
-    expect(unfinished()).toHaveLength(1);
-    clock.advance(1_000);
-    await files.removeUnfinished();
-    expect(unfinished()).toEqual([]);
-  });
+      ${call};`;
+      const options = ['--import', 'tsx', '--input-type=module', '--eval', script, folder];
+      const killed = spawnSync(process.execPath, options, { cwd: process.cwd() });
+      expect(killed.signal).toBe('SIGKILL');
+      const files = store();
+      expect(await files.stat('a/b.csv')).toBeUndefined();
+      expect(unfinished()).toHaveLength(1);
+      const { mtimeMs } = statSync(join(folder, '.unfinished', unfinished()[0] ?? ''));
+      clock.advance(mtimeMs - clock.now() + 3_600_000);
+      await files.removeUnfinished();
+      expect(unfinished()).toHaveLength(1);
+      clock.advance(1_000);
+      await files.removeUnfinished();
+      expect(unfinished()).toEqual([]);
+    },
+  );
 
   it('may not have been sent ever', async () => {
     await expect(store().removeUnfinished()).resolves.toBeUndefined();
@@ -225,6 +237,7 @@ describe.runIf(mayMount())('a disk that is really full', () => {
     await files.write('a', Buffer.from('old'));
     expect(await codeFrom(files.write('a', Buffer.alloc(1_000_000)))).toBe('STORE_FULL');
     expect((await files.readAll('a')).toString()).toBe('old');
-    expect(readdirSync(folder)).toEqual(['a']);
+    expect(readdirSync(folder).sort()).toEqual(['.unfinished', 'a']);
+    expect(unfinished()).toEqual([]);
   });
 });
