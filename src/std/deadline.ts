@@ -38,3 +38,13 @@ export function deadlineSignal(
     },
   };
 }
+
+/** Settles as `work` does, or rejects with the signal's reason. `work` is not stopped by this. */
+export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    if (signal.aborted) onAbort();
+  });
+}

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
+import { deadlineSignal, unlessAborted } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { CredentialHeaders, GuardedHttp } from './guarded-http.ts';
@@ -35,7 +35,9 @@ export async function sendToolRequest(
   const deadline = deadlineSignal(clock, timeoutMs, 'request of a tool', signal);
   try {
     const credential =
-      credentialUuid === null ? {} : await credentialHeaders(organizationId, credentialUuid);
+      credentialUuid === null
+        ? {}
+        : await unlessAborted(deadline.signal, credentialHeaders(organizationId, credentialUuid));
     const headers = joined(request.headers, credential);
     const sent = { method, url, headers, body: body ?? undefined };
     const { status, text } = await outside.send(sent, deadline.signal);

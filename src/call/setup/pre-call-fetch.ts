@@ -8,7 +8,7 @@ import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
-import { deadlineSignal } from '../../std/deadline.ts';
+import { deadlineSignal, unlessAborted } from '../../std/deadline.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { Store } from '../../store/store.ts';
@@ -75,7 +75,10 @@ export class PreCallFetches {
       const credential =
         credentialUuid === null
           ? {}
-          : await http.credentialHeaders(run.organizationId, credentialUuid);
+          : await unlessAborted(
+              deadline.signal,
+              http.credentialHeaders(run.organizationId, credentialUuid),
+            );
       const reply = await http.outside.send(
         {
           method: 'POST',

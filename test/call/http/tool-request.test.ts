@@ -5,7 +5,7 @@ import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../../../src/call/http/tool-request.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { ToolRequest } from '../../../src/workflow/tools/tool-request-builder.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 
 const outside = createGuardedHttp();
@@ -81,6 +81,22 @@ describe('a request of a tool', () => {
     await arrived;
     clock.advance(700);
     await expect(answer).rejects.toMatchObject({ code: 'TIMED_OUT' });
+  });
+
+  it.each([
+    ['its time', 'TIMED_OUT', () => clock.advance(700)],
+    ['the call', undefined, () => abort.abort(new Error('the call is over'))],
+  ])('ends after %s while its credential is looked up', async (_what, code, end) => {
+    const credentialHeaders = () => new Promise<never>(() => undefined);
+    const answer = send({ credentialUuid: 'c', timeoutMs: 700 }, { credentialHeaders });
+    let error: unknown;
+    answer.catch((failure: unknown) => {
+      error = failure;
+    });
+    end();
+    await settle();
+    expect([codeOf(error), error]).toEqual([code, expect.any(Error)]);
+    expect(server.asked).toEqual([]);
   });
 
   it('ends with the call, as the call does', async () => {

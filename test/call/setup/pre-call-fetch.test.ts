@@ -99,6 +99,16 @@ describe('variables before a call', () => {
     });
   });
 
+  it('are waited for no longer where their credential is not found in time', async () => {
+    await prepare({ pre_call_fetch_credential_uuid: 'c1' });
+    at.harness.deps.http.credentialHeaders = () => new Promise<never>(() => undefined);
+    const { stream } = await at.harness.inboundCall();
+    await at.harness.pass(10_000);
+    await at.harness.until(() => spoken().length > 0);
+    expect(await greeting(stream)).toBe('Hello stranger.');
+    expect(crm.asked).toEqual([]);
+  });
+
   it.each([
     ['a refusal', { status: 500, body: {} } as const],
     ['a list', { status: 200, body: [1] } as const],
