@@ -45,7 +45,7 @@ export class PostCallDispatcher {
       perform: async (work, signal) => {
         if (await runPostCallJob(deps, work, signal)) this.#deliveries.wake();
       },
-      giveBack: ({ runId }) => store.afterworks.postpone(runId, 0),
+      giveBack: (work) => store.afterworks.giveBack(work),
     });
     this.#deliveries = new ClaimLoop<ClaimedDelivery>({
       ...common,

@@ -59,7 +59,7 @@ export async function runPostCallJob(
     } else {
       log.warn({ err: error, runId, claims }, 'afterwork of a call failed');
       const delayMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (claims - 1));
-      await store.afterworks.postpone(runId, delayMs);
+      await store.afterworks.postpone(work, delayMs);
     }
     return false;
   }
@@ -82,7 +82,8 @@ async function attempt(
   const reviewing = { work, run, definition, configurations };
   const reviewed = await review(deps, reviewing, stop);
   if (reviewed === 'again') {
-    await store.afterworks.postpone(run.id, REVIEW_AGAIN_MS);
+    if (stop.aborted) await store.afterworks.giveBack(work);
+    else await store.afterworks.postpone(work, REVIEW_AGAIN_MS);
     return false;
   }
   // Read again, because it contains the reviews by now.

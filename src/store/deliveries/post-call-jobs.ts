@@ -50,6 +50,7 @@ export function postCallJobStore(context: StoreContext) {
   return withContext(context, {
     claim: claimAfterworks,
     postpone,
+    giveBack,
     annotate,
     finish: async (_context, runId: string, deliveries: readonly NewDelivery[]): Promise<void> => {
       if (isRowId(runId)) await finishes.add('', { runId, deliveries });
@@ -74,13 +75,32 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
   }));
 }
 
-/** The work is repeated after `delayMs`. */
-async function postpone(context: StoreContext, runId: string, delayMs: number): Promise<void> {
+/** Work under one claim. */
+type Claimed = Pick<PostCallJob, 'runId' | 'claims'>;
+
+/** The work is repeated after `delayMs`. Does nothing if another process has claimed it since. */
+async function postpone(
+  context: StoreContext,
+  { runId, claims }: Claimed,
+  delayMs: number,
+): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db
     .updateTable('afterworks')
     .set({ due_at: shifted(context.time(), delayMs) })
     .where('run_id', '=', runId)
+    .where('claims', '=', claims)
+    .execute();
+}
+
+/** Not done, because this process stops: the claim does not count. */
+async function giveBack(context: StoreContext, { runId, claims }: Claimed): Promise<void> {
+  if (!isRowId(runId)) return;
+  await context.db
+    .updateTable('afterworks')
+    .set((of) => ({ due_at: context.time(), claims: of('claims', '-', 1) }))
+    .where('run_id', '=', runId)
+    .where('claims', '=', claims)
     .execute();
 }
 

@@ -147,6 +147,25 @@ describe('when a call is over', () => {
     expect((await at.harness.run(run.id)).annotations).toHaveProperty('qa_qa1');
   });
 
+  // A rolling update of four processes stored each review in progress as interrupted.
+  it('a review has all its tries, however many processes stop in the middle of it', async () => {
+    await prepare(qa(), hook());
+    const run = await heldCall();
+    model.answers = ['hang'];
+    for (const stops of [1, 2, 3, 4]) {
+      const process = afterCall();
+      process.start();
+      await at.harness.passThrough(() => model.requests.length === stops);
+      const stopped = process.stop();
+      at.harness.clock.advance(5_000);
+      await stopped;
+    }
+    model.answers = ['{"tags":["short"],"call_quality_score":8,"summary":"Fine."}'];
+    afterCall().start();
+    await at.harness.passThrough(() => receiver.asked.length === 1);
+    expect((await at.harness.run(run.id)).annotations).toMatchObject({ tags: ['short'] });
+  });
+
   it('every webhook node gets its own delivery, whatever becomes of the others', async () => {
     await prepare(hook(), hook({ http_method: 'GET' }, 'other'), hook({ enabled: false }, 'off'));
     await heldCall();

@@ -168,7 +168,7 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       const due = await other.store.afterworks.claim(claim);
       expect(due.map(({ runId }) => runId)).toEqual([run.id]);
       expect(await holder.store.afterworks.claim(claim)).toEqual([]);
-      await holder.store.afterworks.postpone(run.id, 0);
+      await holder.store.afterworks.postpone({ runId: run.id, claims: 1 }, 0);
       expect(await holder.store.afterworks.claim(claim)).toHaveLength(1);
       expect(await other.store.afterworks.claim(claim)).toEqual([]);
       await holder.store.afterworks.finish(run.id, [webhook()]);

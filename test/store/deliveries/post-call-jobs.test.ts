@@ -86,9 +86,27 @@ describe.each(engines())('afterworks on %s', (engine) => {
     expect(await at.store.afterworks.claim(CLAIM)).toEqual([]);
     at.clock.advance(1);
     expect(await at.store.afterworks.claim(CLAIM)).toMatchObject([{ runId: run.id, claims: 2 }]);
-    await at.store.afterworks.postpone(run.id, 5_000);
+    await at.store.afterworks.postpone({ runId: run.id, claims: 2 }, 5_000);
     at.clock.advance(5_000);
     expect(await at.store.afterworks.claim(CLAIM)).toMatchObject([{ runId: run.id, claims: 3 }]);
+  });
+
+  it('that are given back are due at once, and that claim does not count', async () => {
+    const run = await completedRun(at, await ground(at));
+    const [work] = await at.store.afterworks.claim(CLAIM);
+    await at.store.afterworks.giveBack({ runId: run.id, claims: work?.claims ?? 0 });
+    expect(await at.store.afterworks.claim(CLAIM)).toMatchObject([{ runId: run.id, claims: 1 }]);
+  });
+
+  it('that another process has claimed meanwhile stay with it', async () => {
+    const run = await completedRun(at, await ground(at));
+    const [late] = await at.store.afterworks.claim(CLAIM);
+    at.clock.advance(60_000);
+    expect(await at.store.afterworks.claim(CLAIM)).toMatchObject([{ claims: 2 }]);
+    const work = { runId: run.id, claims: late?.claims ?? 0 };
+    await at.store.afterworks.postpone(work, 0);
+    await at.store.afterworks.giveBack(work);
+    expect(await at.store.afterworks.claim(CLAIM)).toEqual([]);
   });
 
   it('are over with the deliveries that they make, and are not due again', async () => {
