@@ -9,6 +9,8 @@ export interface LlmRequest {
   tokensMax: number | undefined;
   /** Asks for one JSON object as the answer (extraction). */
   json: boolean;
+  /** Of the complete answer. Default: the model's limit, which suits an answer in a call. */
+  totalMsMax?: number | undefined;
 }
 
 export interface LlmListener {

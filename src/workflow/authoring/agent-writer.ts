@@ -73,7 +73,14 @@ async function written(
   let faults: readonly string[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const { text } = await model.respond(
-      { messages, tools: [], temperature: undefined, tokensMax: TOKENS_MAX, json: true },
+      {
+        messages,
+        tools: [],
+        temperature: undefined,
+        tokensMax: TOKENS_MAX,
+        json: true,
+        totalMsMax: WRITE_MS_MAX,
+      },
       { onText: () => undefined }, // The answer is parsed when it is complete.
       signal,
     );

@@ -77,7 +77,8 @@ export class ModelClient implements LanguageModel {
     signal.throwIfAborted();
     const { clock, service } = this.#options;
     const startedAt = clock.monotonicMs();
-    const watch = startResponseTimeout(clock, this.#limits, signal);
+    const { totalMsMax = this.#limits.totalMsMax } = request;
+    const watch = startResponseTimeout(clock, { ...this.#limits, totalMsMax }, signal);
     try {
       const given = await this.#answer(request, listener, watch);
       countAnswer(service, given);

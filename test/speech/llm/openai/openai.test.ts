@@ -545,25 +545,31 @@ describe('openai', () => {
     expect(await answer).toMatchObject({ code: 'LLM_TIMEOUT', facts: { what: 'further token' } });
   });
 
-  it('says LLM_TIMEOUT when an answer takes more than a minute in all', async () => {
-    let go = () => undefined as unknown;
-    const gate = () =>
-      new Promise<void>((resolve) => {
-        go = resolve;
+  it.each([
+    ['a minute', undefined, 14],
+    ['the two that its request allows', 120_000, 28],
+  ])(
+    'says LLM_TIMEOUT when an answer takes more than %s in all',
+    async (_time, totalMsMax, pieces) => {
+      let go = () => undefined as unknown;
+      const gate = () =>
+        new Promise<void>((resolve) => {
+          go = resolve;
+        });
+      server.script({
+        steps: Array.from({ length: 60 }, () => [{ until: gate }, chunk({ content: 'x' })]).flat(),
       });
-    server.script({
-      steps: Array.from({ length: 30 }, () => [{ until: gate }, chunk({ content: 'x' })]).flat(),
-    });
-    const answer = respond().catch((error: unknown) => error);
-    for (let count = 1; count <= 14; count++) {
-      await settle();
+      const answer = respond({ ...ask, totalMsMax }).catch((error: unknown) => error);
+      for (let count = 1; count <= pieces; count++) {
+        await settle();
+        clock.advance(4_200);
+        go();
+        while (heard.length < count) await settle();
+      }
       clock.advance(4_200);
-      go();
-      while (heard.length < count) await settle();
-    }
-    clock.advance(4_200);
-    expect(await answer).toMatchObject({ facts: { what: 'complete answer' } });
-  });
+      expect(await answer).toMatchObject({ facts: { what: 'complete answer' } });
+    },
+  );
 
   it('takes an answer as complete though the connection breaks after its end', async () => {
     const afterText = new Promise<void>((resolve) => {
