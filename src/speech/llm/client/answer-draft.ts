@@ -6,7 +6,7 @@ import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
 import { UnspokenFilter } from './unspoken-text.ts';
-import { FUNCTION_NAME, type NameRule, ownNames } from './wire-names.ts';
+import { FUNCTION_NAME, ownNames } from './wire-names.ts';
 
 /** Longest text of one answer, with what is not spoken: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;
@@ -45,13 +45,10 @@ export class AnswerDraft {
   #text = '';
   #received = 0;
 
-  constructor(
-    { json, tools, messages }: Pick<LlmRequest, 'json' | 'tools' | 'messages'>,
-    functionName: NameRule = FUNCTION_NAME,
-  ) {
+  constructor({ json, tools, messages }: Pick<LlmRequest, 'json' | 'tools' | 'messages'>) {
     this.#names = ownNames(
       tools.map(({ name }) => name),
-      functionName,
+      FUNCTION_NAME,
     );
     const made = messages.flatMap((each) => (each.role === 'assistant' ? each.toolCalls : []));
     this.#ids = new Set(made.map(({ id }) => id));

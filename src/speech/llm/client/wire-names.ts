@@ -7,8 +7,8 @@ import { isObject } from '../../../std/json.ts';
 /** The names that a service takes. None is made of other characters, or longer, than what `wireName` makes. */
 export type NameRule = RegExp;
 
-/** Of functions, in all services. */
-export const FUNCTION_NAME: NameRule = /^[\w-]{1,64}$/;
+/** Of functions, in all services: Google's models take no digit first, whichever server passes the names on. */
+export const FUNCTION_NAME: NameRule = /^[A-Za-z_][\w-]{0,63}$/;
 
 /** Sixteen million suffixes: enough to distinguish the names of one request. */
 const SUFFIX_CHARACTERS = 6;

@@ -9,7 +9,6 @@ import { AnswerDraft, modelFamily } from '../client/answer-draft.ts';
 import type { AnswerReader } from '../client/protocol.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
 import { type FinishReason, type LlmRequest, NO_USAGE } from '../llm.ts';
-import { GEMINI_NAME } from './gemini-request.ts';
 
 const part = z.object({
   text: z.string().nullish(),
@@ -76,7 +75,7 @@ export function createGeminiAnswer(
   form: { service: string; model: string },
   request: LlmRequest,
 ): AnswerReader {
-  const draft = new AnswerDraft(request, GEMINI_NAME);
+  const draft = new AnswerDraft(request);
   const usage = { ...NO_USAGE };
   let signature: string | undefined;
   let finish: string | undefined;

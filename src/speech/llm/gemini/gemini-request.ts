@@ -7,11 +7,8 @@ import type { LlmMessage, LlmTool, LlmToolCall } from '../../../model/llm-messag
 import { isObject } from '../../../std/json.ts';
 import { ownVendorData } from '../client/answer-draft.ts';
 import type { Dialect } from '../client/dialect.ts';
-import { type NameRule, wireName } from '../client/wire-names.ts';
+import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
-
-/** No digit comes first. */
-export const GEMINI_NAME: NameRule = /^[A-Za-z_][\w-]{0,63}$/;
 
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 /** Models that know no signatures. */
@@ -77,7 +74,7 @@ function generationConfig(
 }
 
 function wireTool({ name, description, parameters }: LlmTool): Record<string, unknown> {
-  return { name: wireName(name, GEMINI_NAME), description, parametersJsonSchema: parameters };
+  return { name: wireName(name, FUNCTION_NAME), description, parametersJsonSchema: parameters };
 }
 
 function contentsOf(form: GeminiForm, messages: readonly LlmMessage[]): Content[] {
@@ -117,7 +114,7 @@ function callPart(form: GeminiForm, call: LlmToolCall, isFirst: boolean): Part {
   const placeholder = isForeign && isFirst && !UNSIGNED.test(form.model);
   return {
     functionCall: {
-      name: wireName(call.name, GEMINI_NAME),
+      name: wireName(call.name, FUNCTION_NAME),
       args: call.arguments,
       ...idOf(own),
     },
@@ -132,7 +129,7 @@ function resultPart(
 ): Part {
   const own = kept(form, call?.vendor);
   const response = { result: content };
-  const name = wireName(call?.name ?? callId, GEMINI_NAME);
+  const name = wireName(call?.name ?? callId, FUNCTION_NAME);
   return { functionResponse: { name, ...idOf(own), response } };
 }
 
