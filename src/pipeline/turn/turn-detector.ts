@@ -27,8 +27,8 @@ const REPEATED_MS = 1_000;
 const PROBABLE_END_MS_MAX = 600;
 /** Speech without a pause is split into turns of this length. */
 const SPEECH_MS_MAX = 60_000;
-/** Pieces of one turn; a recogniser that returns more is faulty. */
-const PARTS_MAX = 200;
+/** Pieces of one turn: some recognisers fix each word alone, and fast speakers say 300 in a minute. */
+const PARTS_MAX = 500;
 /** Words without voice were spoken about this long ago. */
 const UNVOICED_MS = 300;
 

@@ -87,6 +87,21 @@ class Bench {
   }
 }
 
+describe('a turn of a minute', () => {
+  it('has all words of a fast speaker, though the recogniser fixes each alone', () => {
+    const bench = new Bench();
+    const words = Array.from({ length: 290 }, (_, nth) => `w${nth}`);
+    bench.turn.speechStarted(0);
+    for (const word of words) {
+      bench.run(200);
+      bench.final(word);
+    }
+    bench.turn.speechStopped(bench.nowMs);
+    bench.run(5_000);
+    expect(bench.turns.map(({ text }) => text.split(' ').length)).toEqual([290]);
+  });
+});
+
 describe('the end of a turn', () => {
   it.each([
     ['a yes, where a yes is expected', CLOSED, 'yes please', 260, 300],
