@@ -4,14 +4,12 @@
 import { isObject } from '../../../std/json.ts';
 import { joinTexts, wordCount } from '../../../std/text/unspaced-text.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
+import { isInventedPhrase } from './invented-phrases.ts';
 
 /** Whisper's own thresholds: a segment that is probably no speech, and that the model is not sure of. */
 const NO_SPEECH_PROBABILITY = 0.6;
 const LOG_PROBABILITY = -1;
-/** What whisper models learnt from films: they write it for a cough or a click. */
-const INVENTED =
-  /^(you|(thanks|thank you)( so much)? for watching|please subscribe|amara\.?org)$|subtitles by|subtitled by|transcribed by|untertitel|sous-titr|subtítulos|amara\.org/u;
-/** Texts that are too long for so short a voice. */
+/** Phrases that are too long for so short a voice. */
 const SHORT_VOICE_MS = 1_000;
 const WORDS_MAX = 2_000;
 const TEXT_CHARACTERS_MAX = 10_000;
@@ -65,7 +63,7 @@ function isInventedText(text: string, { voiceMs, prompt }: Spoken): boolean {
   const bare = bareOf(text);
   if (bare === '') return true;
   if (prompt !== '' && bareOf(prompt) === bare && wordCount(bare) > 1) return true;
-  return voiceMs < SHORT_VOICE_MS && INVENTED.test(bare);
+  return voiceMs < SHORT_VOICE_MS && isInventedPhrase(bare);
 }
 
 function bareOf(text: string): string {
