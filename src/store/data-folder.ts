@@ -1,7 +1,7 @@
 // The data folder at the start: made if it is missing, and written to once, so that a full or read-only disk is named
 // before anything half works.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -26,7 +26,7 @@ export function prepareDataFolder(folder: string, pid = process.pid): void {
 function writeProbe(path: string): void {
   const file = openSync(path, 'w', 0o600);
   try {
-    writeSync(file, Buffer.alloc(PROBE_BYTES, 1));
+    writeFileSync(file, Buffer.alloc(PROBE_BYTES, 1)); // All of it: a write to a nearly full disk may stop halfway.
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -67,9 +67,23 @@ export async function openNode(
   options: OpenNodeOptions,
   onReentered: () => void = () => undefined,
 ): Promise<OpenNode> {
-  const { clock, random, log, callLimit, publicLinkDays, time = databaseTime } = options;
   const dataFolder = resolve(options.dataFolder);
   openFolder(options, dataFolder);
+  try {
+    return await openIn(dataFolder, options, onReentered);
+  } catch (error) {
+    // A disk with room for the first look may be full by what the database has written since.
+    if (options.databaseUrl === undefined) prepareDataFolder(dataFolder);
+    throw error;
+  }
+}
+
+async function openIn(
+  dataFolder: string,
+  options: OpenNodeOptions,
+  onReentered: () => void,
+): Promise<OpenNode> {
+  const { clock, random, log, callLimit, publicLinkDays, time = databaseTime } = options;
   const keys = secretKeys(options, dataFolder);
   const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);

@@ -1,7 +1,7 @@
 // The data folder at the start. A full and a read-only disk need a tmpfs, and so root; elsewhere they are skipped.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -66,6 +66,14 @@ describe('the data folder', () => {
       message: `The disk of the data folder ${disk} is full. Make room, or set PATCHBAY_DATA to a folder on another disk.`,
     });
     expect(readdirSync(disk)).toEqual(['filled']);
+  });
+
+  it('on a disk that the start itself fills says so too', async ({ skip }) => {
+    if (!mount('size=64k')) return skip();
+    mkdirSync(join(disk, 'postgres'));
+    writeFileSync(join(disk, 'postgres', 'PG_VERSION'), '17'); // Of a database that has no more files.
+    writeFileSync(join(disk, 'filled'), Buffer.alloc(52 * 1_024));
+    await expect(open(disk)).rejects.toMatchObject({ code: 'DATA_FOLDER_FULL' });
   });
 
   it('on a read-only disk says so, and what to do', async ({ skip }) => {
