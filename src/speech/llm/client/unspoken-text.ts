@@ -1,5 +1,5 @@
 // Removes what is no speech from a model's text while it streams: reasoning (`<think>`), tool calls that leaked into
-// the text (`<tool_call>`, `<function=…>`, `{"name":…}`, `end_call(…)`), special tokens, tags and code blocks. Text without them
+// the text (`<tool_call>`, `<function=…>`, `{"name":…}`, `end_call(…)`, `end_call{…}`), special tokens, tags and code blocks. Text without them
 // passes at once; a piece that may begin one is held until that is decided. The result does not depend on how the
 // text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
 
@@ -44,14 +44,22 @@ const COMMENT = /^<!--[\s\S]*?-->/;
 /** Special tokens of chat templates; DeepSeek writes full-width bars. */
 const TOKEN = /^<[|｜]([^<>|｜]{1,80})[|｜]>/;
 const TOKEN_BEGIN = /^<[|｜][^<>|｜]{0,80}[|｜]?$/;
+/** Tags with bars within or on one side, as DeepSeek (`<｜DSML｜invoke name="…">`) and Gemma (`<|channel>`, `<channel|>`)
+ *  write them. */
+const BARRED = /^<(\/?)(?:[|｜]{1,2}DSML[|｜]{1,2}(\w+)[^<>]*|\|(\w+)|\w+\|)>/;
+const BARRED_BEGIN =
+  /^<(?:\/?[|｜]{1,2}(?:D(?:S(?:M(?:L(?:[|｜]{1,2}[^<>]*)?)?)?)?)?|\|\w+|\w+\|)$/;
 /** Where the text goes on after a token; '' for not at all. */
 const TOKEN_ENDS = new Map([
+  ['start_thinking', '<|END_THINKING|>'],
+  ['start_action', '<|END_ACTION|>'],
   ['channel', 'final<|message|>'],
   ['start', 'final<|message|>'],
   ['start_header_id', '<|end_header_id|>'],
   ['im_start', '\n'],
   ['python_tag', ''],
 ]);
+const TOOL_TOKENS = new Set(['python_tag', 'start_action']);
 
 /** What the held text, which begins with a trigger, turns out to be: not decided yet; a trigger that is text; or
  *  `take` characters that are replaced by `by`, after which a block may follow. */
@@ -138,7 +146,8 @@ export class UnspokenFilter {
     const held = this.#held;
     const at = held.search(this.#trigger);
     if (at < 0) return this.#pass(held.length - (ended ? 0 : this.#nameAtEnd(held, true)));
-    return this.#pass(at - (held[at] === '(' ? this.#nameAtEnd(held.slice(0, at), false) : 0));
+    const isCall = held[at] === '(' || held[at] === '{';
+    return this.#pass(at - (isCall ? this.#nameAtEnd(held.slice(0, at), false) : 0));
   }
 
   /** The length of a function's name, or of the begin of one, with which the text ends. */
@@ -161,8 +170,11 @@ export class UnspokenFilter {
     const held = this.#held;
     if (held === '') return 'more';
     if (!/^[\w.(-]/.test(held)) return find(held, this.#mode, ended);
-    const at = held.indexOf('(');
+    const at = held.search(/[({]/);
     if (at <= 0) return at === 0 ? 'text' : 'more';
+    if (held[at] === '{') {
+      return { take: at, by: '', block: { closing: 'json', closingChars: 0, isTool: true } };
+    }
     // A plural: "your transfer(s)".
     const next = held.slice(at + 1, at + 3);
     if (next === 's)') return 'text';
@@ -213,7 +225,8 @@ function findTag(held: string, mode: FilterMode, more: 'more' | 'text'): Finding
   const whole = wholeTag(held, mode);
   if (whole !== undefined) return whole;
   if (held.length > TAG_CHARS_MAX) return 'text';
-  if (TOKEN_BEGIN.test(held) || (TAG_BEGIN.test(held) && isCutBlock(held))) {
+  const isToken = TOKEN_BEGIN.test(held) || BARRED_BEGIN.test(held);
+  if (isToken || (TAG_BEGIN.test(held) && isCutBlock(held))) {
     return more === 'more' ? more : { take: held.length, by: '' };
   }
   return TAG_BEGIN.test(held) || '<!--'.startsWith(held.slice(0, 4)) ? more : 'text';
@@ -223,10 +236,12 @@ function wholeTag(held: string, mode: FilterMode): Finding | undefined {
   const tag = TAG.exec(held);
   if (tag !== null) return tag[0].length > TAG_CHARS_MAX ? 'text' : ofTag(tag, mode);
   const token = TOKEN.exec(held);
+  const barred = BARRED.exec(held);
   const comment = COMMENT.exec(held)?.[0];
-  if (token === null && comment === undefined) return undefined;
+  if (token === null && barred === null && comment === undefined) return undefined;
   if (mode === 'json') return 'text';
   if (token !== null) return ofToken(token);
+  if (barred !== null) return ofBarredTag(barred);
   const take = comment?.length ?? 0;
   return take > TAG_CHARS_MAX ? 'text' : { take, by: '' };
 }
@@ -261,7 +276,21 @@ function ofToken([whole, given = '']: RegExpExecArray): Finding {
   const closing = TOKEN_ENDS.get(name);
   return closing === undefined
     ? finding
-    : { ...finding, block: untilText(closing, name === 'python_tag') };
+    : { ...finding, block: untilText(closing, TOOL_TOKENS.has(name)) };
+}
+
+/** Its block ends with the same name. */
+function ofBarredTag([whole, slash, ofDeepSeek = '', ofGemma = '']: RegExpExecArray): Finding {
+  const finding = { take: whole.length, by: '' };
+  const isTool = TOOLS.has(ofDeepSeek || ofGemma);
+  if (slash !== '' || !(isTool || ofGemma === 'channel')) {
+    // Behind it stands whose turn begins.
+    return ofGemma === 'turn' ? { ...finding, block: untilText('\n', false) } : finding;
+  }
+  if (ofGemma !== '') return { ...finding, block: untilText(`<${ofGemma}|>`, isTool) };
+  // Models also write the end without its slash.
+  const closing = new RegExp(`</?[|｜]{1,2}DSML[|｜]{1,2}${ofDeepSeek}>`);
+  return { ...finding, block: { closing, closingChars: ofDeepSeek.length + 11, isTool } };
 }
 
 function untilText(text: string, isTool: boolean): Block {
