@@ -362,6 +362,7 @@ export class CallAudio {
       this.#inBandDtmf?.ignoreUntil(endMs + TONES_ECHO_MS);
       return;
     }
+    this.#recognizer.agentSaid(heardText);
     const startMs = utterance.startMs ?? endMs;
     const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
     this.#events.defer({ type: 'utterance-finished', report });

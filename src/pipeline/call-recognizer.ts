@@ -91,6 +91,11 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer?.expect(expectation);
   }
 
+  /** What the caller has heard from the agent. */
+  agentSaid(text: string): void {
+    if (text !== '') this.#recognizer?.agentSaid?.(text);
+  }
+
   /** The call is over: the last words of the caller and of the service are reported before this resolves, within
    *  seconds. Never rejects. */
   async finish(): Promise<void> {

@@ -48,6 +48,7 @@ export class FakeStt implements SpeechToText {
   /** Reported when a call closes it. */
   usage: ServiceUsage | undefined;
   expectation: ExpectedInput | undefined;
+  agentTexts: string[] = [];
   closed = false;
   readonly #clock: Clock;
   #listener: RecognizerListener | undefined;
@@ -74,6 +75,9 @@ export class FakeStt implements SpeechToText {
       },
       expect: (next) => {
         this.expectation = next;
+      },
+      agentSaid: (text) => {
+        this.agentTexts.push(text);
       },
       close: () => {
         this.closed = true;

@@ -121,6 +121,22 @@ describe('an undisturbed utterance', () => {
   });
 });
 
+describe('the recogniser', () => {
+  it('is told what the caller has heard from the agent, and no tones', async () => {
+    const rig = new CallRig();
+    rig.say('And your name?');
+    await rig.run(3_000);
+    rig.audio.press('12');
+    await rig.run(2_000);
+    rig.say(LONG);
+    await rig.run(1_000);
+    rig.audio.stop();
+    await rig.run(200);
+    expect(rig.stt.agentTexts).toEqual(['And your name?', rig.reports.at(-1)?.heardText]);
+    expect(rig.stt.agentTexts[1]).not.toBe(LONG);
+  });
+});
+
 describe('an interruption', () => {
   it('silences the agent within 200 ms of the onset, and a fade', async () => {
     const rig = new CallRig();

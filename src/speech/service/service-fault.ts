@@ -92,6 +92,12 @@ export class ServiceFault extends GatewayError {
   }
 }
 
+/** An error that is no fault of a client: the service cannot serve. */
+export function serviceFaultOf(job: ServiceJob, service: string, error: Error): ServiceFault {
+  if (error instanceof ServiceFault) return error;
+  return new ServiceFault(job, service, 'overload', { detail: error.message, cause: error });
+}
+
 const CODES: Record<ServiceJob, (kind: FaultKind) => ErrorCode> = {
   stt: () => 'STT_FAILED',
   tts: (kind) => (kind === 'timeout' ? 'TTS_TIMEOUT' : 'TTS_FAILED'),

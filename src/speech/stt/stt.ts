@@ -61,6 +61,8 @@ export interface Recognizer {
   finalize(): void;
   /** Expected input from the next utterance on. */
   expect(expectation: ExpectedInput): void;
+  /** What the caller has heard from the agent and may answer; of services that recognise answers better with it. */
+  agentSaid?(text: string): void;
   /** BCP 47, or as the service names it; from now on, in this session. Of services that declare `setsLanguage`. */
   setLanguage?(language: string): void;
   /** The list of services for another step of the conversation goes on, from the next pause of the caller: a turn keeps

@@ -7,7 +7,7 @@ import type { Clock } from '../../std/clock.ts';
 import { CallSessions } from '../service/call-sessions.ts';
 import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { type ServiceChange, serviceChange } from '../service/service-change.ts';
-import { ServiceFault } from '../service/service-fault.ts';
+import { ServiceFault, serviceFaultOf } from '../service/service-fault.ts';
 import { ServiceReports } from '../service/service-reports.ts';
 import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
@@ -142,7 +142,7 @@ export class ServiceLine {
   failed(entry: TtsFallbackService, error: Error, isLeft: boolean): void {
     const { log } = this.#options;
     const { service } = entry;
-    const fault = serviceFaultOf(service, error);
+    const fault = serviceFaultOf('tts', service.name, error);
     entry.circuit.failed(fault);
     if (fault.kind === 'rate' && !this.#proven.has(entry)) entry.sessions?.refused();
     if (fault.isPermanent && !this.#reported.has(entry)) {
@@ -187,11 +187,6 @@ export class ServiceLine {
       this.#reports.permanent(limitFault('tts', service.name, sessions));
     }
   }
-}
-
-function serviceFaultOf({ name }: TextToSpeech, error: Error): ServiceFault {
-  if (error instanceof ServiceFault) return error;
-  return new ServiceFault('tts', name, 'overload', { detail: error.message, cause: error });
 }
 
 /** A fault that no client reported. */

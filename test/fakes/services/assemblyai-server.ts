@@ -23,6 +23,7 @@ const UPDATES = new Set([
   ...['max_turn_silence', 'end_of_turn_confidence_threshold'],
 ]);
 const END_MS = 400;
+const AGENT_CHARACTERS_MAX = 1_500;
 const PACKET_BYTES = { min: 400, max: 8_000 };
 /** Audio may be ahead of the clock by so much, and faster by this share. */
 const AHEAD_MS = 3_000;
@@ -98,6 +99,9 @@ class AssemblyAi implements SessionHandler {
       case 'UpdateConfiguration': {
         const isKnown = Object.keys(message).every((name) => UPDATES.has(name));
         if (!isKnown) this.#session.violates('unknown setting', 3006);
+        if (String(message['agent_context'] ?? '').length > AGENT_CHARACTERS_MAX) {
+          this.#session.violates('agent_context too long', 3006);
+        }
         break;
       }
       case 'Terminate':

@@ -206,6 +206,10 @@ class Session implements Recognizer {
     this.expectation = expectation;
   }
 
+  agentSaid(text: string): void {
+    this.calls.push(text);
+  }
+
   setLanguage(language: string): void {
     this.calls.push(language);
   }

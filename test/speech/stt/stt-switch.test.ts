@@ -157,6 +157,17 @@ describe('a recogniser with several lists', () => {
     expect([at.a.service.sessions.length, at.b.service.sessions.length]).toEqual([1, 0]);
   });
 
+  it('tells each session what the agent has said', () => {
+    const at = call({}, {}, {});
+    at.rig.recognizer.agentSaid?.('Your name?');
+    at.switchTo(1);
+    at.rig.recognizer.agentSaid?.('And your birthday?');
+    const said = (service: RecognizingService) =>
+      service.sessions.map(({ calls }) => calls.filter((each) => each.endsWith('?')));
+    expect(said(at.a.service)).toEqual([['Your name?']]);
+    expect(said(at.b.service)).toEqual([['Your name?', 'And your birthday?']]);
+  });
+
   it('opens no connection ahead of a switch that happens at once, or needs none', () => {
     const at = call({}, {}, {});
     at.switchTo(1);

@@ -133,6 +133,13 @@ const assemblyai = z
       .describe(
         'Punctuation from the universal-streaming models, which takes longer. Default: no.',
       ),
+    agent_context: z
+      .boolean()
+      .optional()
+      .describe(
+        'The service is told what the agent has said, and recognises answers by it (u3 and universal-3 models). ' +
+          'Default: yes.',
+      ),
     end_of_turn_confidence_threshold: z.number().min(0).max(1).optional(),
     eager_end_of_turn_confidence: z
       .number()

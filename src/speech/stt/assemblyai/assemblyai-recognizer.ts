@@ -21,6 +21,8 @@ const TERMINATE = '{"type":"Terminate"}';
 const IN_FLIGHT_MS_MAX = 450;
 /** Formatted text follows the end of a turn within this time. */
 const FORMAT_MS_MAX = 500;
+/** The end of what the agent has said, where its question is. The service takes a little more. */
+const AGENT_CHARACTERS_MAX = 1_500;
 
 const word = z.object({
   text: z.string(),
@@ -50,6 +52,8 @@ export interface AssemblyAiOptions {
   known: readonly string[];
   /** Whether a formatted message follows each end. */
   awaitsFormat: boolean;
+  /** Whether the model recognises answers by what the agent has said. */
+  takesAgentWords: boolean;
   /** From this confidence on, the end of a turn is probable. Undefined: never. */
   eagerConfidence: number | undefined;
   kindOfClose(code: number, reason: string): FaultKind | undefined;
@@ -118,6 +122,12 @@ export class AssemblyAiRecognizer implements Recognizer {
     if (json === this.#keyterms || this.#socket.hasEnded) return;
     this.#keyterms = json;
     this.#socket.send({ type: 'UpdateConfiguration', keyterms_prompt: keyterms });
+  }
+
+  agentSaid(text: string): void {
+    if (!this.#options.takesAgentWords || this.#socket.hasEnded) return;
+    const agent_context = text.slice(-AGENT_CHARACTERS_MAX);
+    this.#socket.send({ type: 'UpdateConfiguration', agent_context });
   }
 
   async finish(): Promise<void> {

@@ -20,6 +20,8 @@ const assemblyAiSettings = {
   englishModel: 'universal-streaming-english',
   /** These take a list of languages; their older parameter for one is going to be removed. */
   languageListModels: /^universal-3-5/,
+  /** These recognise answers by what the agent has said. */
+  agentWordsModels: /^(u3|universal-3)/,
   keytermsMax: 100,
   sessionMsMax: 3 * 3_600_000,
 };
@@ -57,6 +59,9 @@ export function createAssemblyAi(settings: AssemblyAiSettings, means: ServiceMea
         keyterms,
         known,
         awaitsFormat: formats && settings.format_turns === true,
+        takesAgentWords:
+          settings.agent_context !== false &&
+          assemblyAiSettings.agentWordsModels.test(settings.model),
         eagerConfidence: settings.eager_end_of_turn_confidence,
         kindOfClose,
       });

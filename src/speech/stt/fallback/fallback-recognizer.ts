@@ -7,11 +7,11 @@ import type { Log } from '../../../log.ts';
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock } from '../../../std/clock.ts';
-import { ServiceFault } from '../../service/service-fault.ts';
+import { ServiceFault, serviceFaultOf } from '../../service/service-fault.ts';
 import type { ServiceReports } from '../../service/service-reports.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
-import { type Mark, RecognizerSession } from './fallback-session.ts';
+import { type Mark, RecognizerSession, type SessionContext, tell } from './fallback-session.ts';
 import { OpenWords } from './open-words.ts';
 import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
 import { SessionRetry } from './session-retry.ts';
@@ -54,7 +54,7 @@ export class FallbackRecognizer implements Recognizer {
   #isInTurn = false;
   #isFinishing = false;
   #expectation: ExpectedInput;
-  #language: string | undefined;
+  readonly #context: SessionContext = {};
   readonly #rotation: SessionRotation;
 
   constructor(options: FallbackRecognizerOptions) {
@@ -114,8 +114,13 @@ export class FallbackRecognizer implements Recognizer {
     this.#session?.recognizer.expect(expectation);
   }
 
+  agentSaid(agentText: string): void {
+    this.#context.agentText = agentText;
+    this.#session?.recognizer.agentSaid?.(agentText);
+  }
+
   setLanguage(language: string): void {
-    this.#language = language;
+    this.#context.language = language;
     this.#session?.recognizer.setLanguage?.(language);
   }
 
@@ -190,7 +195,7 @@ export class FallbackRecognizer implements Recognizer {
       },
     });
     this.#session = session;
-    if (this.#language !== undefined) session.recognizer.setLanguage?.(this.#language);
+    tell(session.recognizer, this.#context);
     this.#rotation.await(entry.service.capabilities.sessionMsMax);
   }
 
@@ -230,7 +235,7 @@ export class FallbackRecognizer implements Recognizer {
       this.#session.recognizer.setLanguage?.(after.language);
       return;
     }
-    if (!isReturn) this.#language = undefined;
+    if (!isReturn) this.#context.language = undefined;
     this.#renew();
     const { capabilities } = after.service;
     if (before?.service.capabilities !== capabilities) {
@@ -346,7 +351,7 @@ export class FallbackRecognizer implements Recognizer {
 
   #ended(error: GatewayError, service: string): void {
     if (codeOf(error) !== 'STT_UNAVAILABLE') {
-      const fault = faultOf(error, service);
+      const fault = serviceFaultOf('stt', service, error);
       if (this.#isFinishing) this.#failedAtEnd(fault);
       else this.#failed(fault);
       return;
@@ -391,9 +396,4 @@ export class FallbackRecognizer implements Recognizer {
     // The answers that are due wait for the replay.
     if (this.#owed > 0 && this.#session !== undefined) listener.onDelayed?.(this.#session.delayMs);
   }
-}
-
-function faultOf(error: Error, service: string): ServiceFault {
-  if (error instanceof ServiceFault) return error;
-  return new ServiceFault('stt', service, 'overload', { detail: error.message, cause: error });
 }

@@ -15,6 +15,12 @@ export interface Mark {
   at: number;
 }
 
+/** What a recogniser is told beside the expected input, and a new session again. */
+export interface SessionContext {
+  language?: string | undefined;
+  agentText?: string;
+}
+
 /** Words end so much before the moment they are reported, where a service gives no times. */
 const LATENCY_SAMPLES = 1_600;
 /** Speech without words up to its end: more than services take for interim words. */
@@ -310,6 +316,11 @@ export class RecognizerSession {
       },
     };
   }
+}
+
+export function tell(recognizer: Recognizer, { language, agentText }: SessionContext): void {
+  if (language !== undefined) recognizer.setLanguage?.(language);
+  if (agentText !== undefined) recognizer.agentSaid?.(agentText);
 }
 
 function shift(given: RecognizedWords, byMs: number): RecognizedWords {

@@ -128,6 +128,27 @@ describe('AssemblyAI', () => {
     expect(server.sessions[0]?.url.search).not.toContain('eager');
   });
 
+  it.each([
+    ['u3-rt-pro', undefined, ['And your name?']],
+    ['u3-rt-pro', false, []],
+    [MODEL, undefined, []],
+  ])('tells %s (agent_context: %s) what the agent has said', async (model, setting, told) => {
+    const { rig, server } = await connect({ settings: { model, agent_context: setting } });
+    rig.recognizer.agentSaid?.('And your name?');
+    await rig.says('w1');
+    const contexts = server.sessions[0]?.received.map((message) => message['agent_context']);
+    expect(contexts?.filter((each) => each !== undefined)).toEqual(told);
+    expect(server.violations).toEqual([]);
+  });
+
+  it('gets the end of a long text of the agent, which the service takes', async () => {
+    const { rig, server } = await connect({ settings: { model: 'u3-rt-pro' } });
+    rig.recognizer.agentSaid?.(`${'Long. '.repeat(400)}And your name?`);
+    await rig.says('w1');
+    const context = String(server.sessions[0]?.received[0]?.['agent_context']);
+    expect([context.length, context.slice(-14)]).toEqual([1_500, 'And your name?']);
+  });
+
   it('waits for the formatted text where it is wanted, and takes it once', async () => {
     const { rig } = await connect({ settings: { format_turns: true } });
     await rig.turn('w1 w2');
