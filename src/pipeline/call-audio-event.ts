@@ -6,7 +6,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import type { ServiceUsage } from '../speech/service/service-means.ts';
 import type { AnsweredBy } from './listen/answering-machine-detector.ts';
 import type { DigitEntry } from './receive/digit-collector.ts';
-import type { Utterance } from './speak/utterance.ts';
+import type { Utterance, UtteranceResult } from './speak/utterance.ts';
 import type { CallerTurn, TurnEvent } from './turn/turn-event.ts';
 
 export interface UtteranceStart {
@@ -66,6 +66,15 @@ export function utteranceStart(
     firstFrameAt,
     mediaMs: startMs ?? nowMs,
   };
+}
+
+export function reportOf({
+  utterance: { id: utteranceId, startMs },
+  heardText,
+  interrupted,
+  endMs,
+}: UtteranceResult): UtteranceReport {
+  return { utteranceId, heardText, interrupted, startMs: startMs ?? endMs, endMs };
 }
 
 /** `startAt`: monotonic milliseconds at the start of media time; `nowMs`: media time. */

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
 import type { ExpectedInput } from '../model/expected-input.ts';
 import type { Clock } from '../std/clock.ts';
-import { type CallAudioEvent, turnOfKeys, utteranceStart } from './call-audio-event.ts';
+import { type CallAudioEvent, reportOf, turnOfKeys, utteranceStart } from './call-audio-event.ts';
 import type {
   CallAudioOptions,
   CallAudioServices,
@@ -356,16 +356,14 @@ export class CallAudio {
   }
 
   #finished(facts: UtteranceResult): void {
-    const { utterance, heardText, interrupted, endMs } = facts;
+    const { utterance, heardText, endMs } = facts;
     this.#turnTaking.finished(facts);
     if (utterance.id === TONES) {
       this.#inBandDtmf?.ignoreUntil(endMs + TONES_ECHO_MS);
       return;
     }
     this.#recognizer.agentSaid(heardText);
-    const startMs = utterance.startMs ?? endMs;
-    const report = { utteranceId: utterance.id, heardText, interrupted, startMs, endMs };
-    this.#events.defer({ type: 'utterance-finished', report });
+    this.#events.defer({ type: 'utterance-finished', report: reportOf(facts) });
   }
 
   #fault(error: GatewayError): void {
@@ -391,6 +389,7 @@ export class CallAudio {
       this.#working = true;
       this.#vad.tick(nowMs);
       this.#working = false;
+      this.#recognizer.tick(strideMs);
       this.#turnTaking.advance(nowMs, Math.max(this.#vad.positionMs, nowMs - NO_MEDIA_MS));
       this.#entry(this.#digits.tick(nowMs));
     }

@@ -2,6 +2,7 @@
 // turn-taking detects of the caller's voice goes to it. Without one, the caller has the keypad, until a node with other
 // recognisers.
 
+import { FRAME_MS, FRAME_SAMPLES } from '../audio/pcm.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../model/expected-input.ts';
 import type {
@@ -15,6 +16,11 @@ import type { DeferredEvents } from './deferred-events.ts';
 import type { TurnEvent } from './turn/turn-event.ts';
 import type { TurnTaking } from './turn/turn-taking.ts';
 import type { RecognizerControls } from './turn/turn-taking-options.ts';
+
+/** After so long without audio of the caller, who is on hold or whose line sends none, the recogniser gets silence: services
+ *  end a session that gets nothing, some within 10 s. */
+const NO_AUDIO_MS = 1_000;
+const SILENCE = new Int16Array(FRAME_SAMPLES);
 
 export interface CallRecognizerOptions {
   stt: SpeechToText | undefined;
@@ -31,6 +37,7 @@ export class CallRecognizer implements RecognizerControls {
   #list = 0;
   #opened = 0;
   #isFinishing = false;
+  #withoutAudioMs = 0;
   /** All recognisers failed, and no other one has had words since. */
   #isLost = false;
 
@@ -63,7 +70,15 @@ export class CallRecognizer implements RecognizerControls {
 
   /** 20 ms of the caller; borrowed. */
   push(frame: Int16Array): void {
+    this.#withoutAudioMs = 0;
     this.#recognizer?.push(frame);
+  }
+
+  /** `strideMs` have passed since the last tick. */
+  tick(strideMs: number): void {
+    this.#withoutAudioMs += strideMs;
+    if (this.#withoutAudioMs <= NO_AUDIO_MS) return;
+    for (let ms = 0; ms < strideMs; ms += FRAME_MS) this.#recognizer?.push(SILENCE);
   }
 
   speechStarted(): void {

@@ -122,6 +122,22 @@ describe('an undisturbed utterance', () => {
 });
 
 describe('the recogniser', () => {
+  it('gets silence while the parties cannot hear each other, and where the line sends nothing', async () => {
+    const rig = new CallRig();
+    await rig.run(1_000);
+    rig.audio.suspend(true);
+    await rig.run(30_000);
+    rig.audio.suspend(false);
+    await rig.run(1_000);
+    rig.line = 'nothing';
+    await rig.run(30_000);
+    // But for a second each time, until there is certainly no audio.
+    const missing = rig.nowMs / 20 - rig.stt.framesHeard;
+    expect(missing).toBeGreaterThan(40);
+    expect(missing).toBeLessThan(110);
+    expect(rig.turns).toEqual([]);
+  });
+
   it('is told what the caller has heard from the agent, and no tones', async () => {
     const rig = new CallRig();
     rig.say('And your name?');
