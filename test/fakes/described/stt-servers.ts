@@ -54,10 +54,20 @@ class Cartesia extends Recognizing {
   }
 }
 
+const COMMIT_MS_MIN = 300;
+const KEYTERMS_MAX = 50;
+const KEYTERM_CHARACTERS_MAX = 20;
+
 class Scribe extends Recognizing {
   #isReady = false;
+  #committedMs = 0;
 
   protected override begin(): void {
+    const terms = this.session.url.searchParams.getAll('keyterms');
+    if (terms.length > KEYTERMS_MAX || terms.some((term) => term.length > KEYTERM_CHARACTERS_MAX)) {
+      this.session.send({ message_type: 'invalid_request', error: 'keyterms' });
+      return;
+    }
     this.#isReady = true;
     this.session.send({ message_type: 'session_started', session_id: 's', config: {} });
   }
@@ -76,6 +86,12 @@ class Scribe extends Recognizing {
     }
     this.audio(this.session.hear(Buffer.from(audio, 'base64')));
     if (commit !== true) return;
+    const { audioMs } = this.session;
+    if (audioMs - this.#committedMs < COMMIT_MS_MIN) {
+      this.session.send({ message_type: 'commit_throttled', error: 'too little audio' });
+      return;
+    }
+    this.#committedMs = audioMs;
     this.answer((words) => {
       const text = textOf(words);
       this.session.send({ message_type: 'committed_transcript', text });

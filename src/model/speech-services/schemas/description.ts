@@ -165,6 +165,13 @@ export const recognizerDescription = z
         .describe('2: PCM with a silent second channel.'),
       message: template.optional().describe('With {audio} in base64. Default: binary messages.'),
     }),
+    terms: z
+      .strictObject({
+        count_max: z.int().min(1).max(100).default(100),
+        characters_max: z.int().min(1).max(100).default(100).describe('Of each.'),
+      })
+      .optional()
+      .describe('What {terms} may have, where the service refuses more. Other terms are left out.'),
     results: z.array(reading).max(READINGS_MAX).default([]),
     tokens: tokens.optional(),
     is_delta: z.boolean().default(false).describe('Texts of finals have their own spaces.'),

@@ -57,7 +57,9 @@ function create(
       ...(description.session_ms_max !== undefined && { sessionMsMax: description.session_ms_max }),
     },
     open(expectation, listener) {
-      const terms = vocabulary(own, expectation, KEYTERMS_MAX);
+      const { count_max: countMax = KEYTERMS_MAX, characters_max: charactersMax } =
+        description.terms ?? {};
+      const terms = vocabulary(own, expectation, countMax, charactersMax);
       const values: DescriptionValues = {
         ...{ key, secret, model, language, region },
         // The services detect it where it is not given.

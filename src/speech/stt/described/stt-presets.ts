@@ -56,7 +56,6 @@ const scribeFaults = {
   insufficient_audio_activity: 'session',
   transcriber_error: 'overload',
   error: 'overload',
-  commit_throttled: 'protocol',
   input_error: 'request',
   invalid_request: 'request',
   chunk_size_exceeded: 'request',
@@ -86,6 +85,7 @@ const elevenlabs = {
       sample_rate: 8_000,
     },
   },
+  terms: { count_max: 50, characters_max: 20 },
   results: [
     {
       when: [{ path: 'message_type', equals: 'committed_transcript_with_timestamps' }],
@@ -109,7 +109,13 @@ const elevenlabs = {
       commit: true,
       sample_rate: 8_000,
     },
-    answer: [{ path: 'message_type', equals: 'committed_transcript_with_timestamps' }],
+    // The second: too little audio since the last commit to have words.
+    answer: [
+      {
+        path: 'message_type',
+        in: ['committed_transcript_with_timestamps', 'commit_throttled'],
+      },
+    ],
   },
   errors: [
     {

@@ -238,6 +238,29 @@ describe('a service that repeats what it has fixed', () => {
   });
 });
 
+describe('Scribe', () => {
+  it('gets no more and no longer terms than it takes', async () => {
+    const many = Array.from({ length: 60 }, (_, nth) => `Name ${nth}`);
+    const keyterms = ['I would like to book an appointment', ...many];
+    const { rig, server } = await connect('elevenlabs', { settings: { keyterms } });
+    await rig.turn('w1');
+    expect([rig.text, rig.errors]).toEqual(['w1', []]);
+    const terms = server.sessions[0]?.url.searchParams.getAll('keyterms');
+    expect(terms).toEqual(many.slice(0, 50));
+  });
+
+  it('has no words where it has too little audio for a commit, and goes on', async () => {
+    const { rig, server } = await connect('elevenlabs');
+    await rig.turn('w1 w2');
+    rig.recognizer.finalize();
+    await rig.silence(1_000);
+    await rig.turn('w3');
+    await rig.silence(500);
+    expect(rig.finals.map(({ text }) => text)).toEqual(['w1 w2', '', 'w3']);
+    expect([rig.errors, server.sessions.length]).toEqual([[], 1]);
+  });
+});
+
 describe('a recogniser that its user describes', () => {
   it('works as a preset with the same description', async () => {
     const clock = new FakeClock();
