@@ -116,6 +116,8 @@ export function faultKindOfStatus(status: number): FaultKind {
   if (status === 402) return 'quota';
   if (status === 403) return 'forbidden';
   if (status === 408) return 'timeout';
+  // Conflict and too early pass.
+  if (status === 409 || status === 425) return 'overload';
   if (status === 429) return 'rate';
   return status >= 500 ? 'overload' : 'request';
 }

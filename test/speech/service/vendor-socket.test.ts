@@ -77,6 +77,8 @@ describe('a service connection', () => {
     [401, 'auth', true],
     [402, 'quota', true],
     [404, 'request', true],
+    [408, 'timeout', false],
+    [409, 'overload', false],
     [429, 'rate', false],
     [503, 'overload', false],
   ] as const)('reports status %d of the upgrade as %s', async (status, kind, isPermanent) => {

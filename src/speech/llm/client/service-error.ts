@@ -119,7 +119,7 @@ function kindOf(named: FaultKind | undefined, refusal: HttpRefusal | undefined):
 }
 
 function kindOfStatus(status: number): FaultKind {
-  // Conflict and too early pass; 498 is Groq's lack of capacity.
-  if (status === 408 || status === 409 || status === 425) return 'overload';
+  // 498 is Groq's lack of capacity.
+  if (status === 408) return 'overload';
   return status === 498 ? 'rate' : faultKindOfStatus(status);
 }
