@@ -207,8 +207,10 @@ function asPayload(body: unknown): string | Buffer | object {
 }
 
 /** Twilio's answer to a search for a number of the account. */
-export function ownedNumber(address: string) {
-  return { incoming_phone_numbers: [{ sid: 'PN01', phone_number: address }] };
+export function ownedNumber(address: string, voiceUrl = '') {
+  return {
+    incoming_phone_numbers: [{ sid: 'PN01', phone_number: address, ['voice_url']: voiceUrl }],
+  };
 }
 
 export const twilioConfig = (url: string) => ({

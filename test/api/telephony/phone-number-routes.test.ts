@@ -262,11 +262,13 @@ describe('changing a phone number', () => {
       inbound_workflow_id: id,
       provider_sync: null,
     });
+    const url = `${PUBLIC_URL}/api/v1/telephony/inbound/run`;
+    served.twilio.answer = { status: 200, body: ownedNumber(NUMBER, url) };
     expect(await ok('PUT', one, { clear_inbound_workflow: true })).toMatchObject({
       inbound_workflow_id: null,
       provider_sync: { ok: true, message: null },
     });
-    expect(voiceUrls()).toEqual([`${PUBLIC_URL}/api/v1/telephony/inbound/run`, '']);
+    expect(voiceUrls()).toEqual([url, '']);
   });
 
   it('succeeds with a warning when the provider does not play along', async () => {
