@@ -96,7 +96,15 @@ export class PbxCalls {
   }
 
   answered(call: OwnCall): void {
-    this.#steps.enqueue(call.callId, (stepped) => this.#takeAnswered(call, stepped));
+    this.#steps.enqueue(call.callId, async (stepped) => {
+      try {
+        await this.#takeAnswered(call, stepped);
+      } catch (error) {
+        // The PBX does not report it again.
+        await this.#hangUp(call.callId);
+        throw error;
+      }
+    });
   }
 
   status(status: PbxStatus): void {

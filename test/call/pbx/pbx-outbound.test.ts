@@ -192,6 +192,27 @@ describe('an outbound call over a PBX', () => {
     expect(await harness.ended({ id: runId })).toMatchObject({ disposition: 'user_hangup' });
   });
 
+  // Nobody is told of the answer again: who had answered heard nothing until the call was given up for lack of media.
+  it('that is answered while its run cannot be read is hung up', async () => {
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
+    const { runId } = await harness.start();
+    const callId = `o${runId}`;
+    pbx.status(callId, 'ringing', { runId });
+    await harness.until(() => harness.callControl.pbxLines.busy === 0);
+    const { runs } = harness.deps.store;
+    const find = runs.find.bind(runs);
+    Object.assign(runs, { find: () => Promise.reject(new GatewayError('STORE_UNAVAILABLE')) });
+    pbx.answer(runId);
+    await harness.until(() => harness.pbx.hangUps.length > 0);
+    expect(harness.pbx.hangUps).toEqual([callId]);
+    Object.assign(runs, { find });
+    pbx.status(callId, 'completed', { runId });
+    expect(await harness.ended({ id: runId })).toMatchObject({
+      disposition: 'system_connect_error',
+    });
+  });
+
   it('that was hung up by a client is not connected when it is answered all the same', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
