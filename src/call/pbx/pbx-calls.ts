@@ -21,6 +21,7 @@ import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
+import { untilStored } from './last-status.ts';
 import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Concurrent setups at one PBX; further calls of that PBX are refused. */
@@ -110,7 +111,8 @@ export class PbxCalls {
   status(status: PbxStatus): void {
     const isOver = isTerminal(status.status);
     if (isOver) this.#steps.over(status.callId);
-    this.#steps.enqueue(status.callId, () => this.#takeStatus(status));
+    const take = () => this.#takeStatus(status);
+    this.#steps.enqueue(status.callId, isOver ? () => untilStored(this.#deps, take) : take);
   }
 
   // Inbound.

@@ -213,6 +213,22 @@ describe('an outbound call over a PBX', () => {
     });
   });
 
+  // Nobody is told of it again: the run was closed as one that could not be connected, and a campaign did not call again.
+  it('whose line is busy while its run cannot be read is closed as busy once it can', async () => {
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
+    const { runId } = await harness.start();
+    await harness.until(() => harness.callControl.pbxLines.busy === 0);
+    const { runs } = harness.deps.store;
+    const find = runs.find.bind(runs);
+    Object.assign(runs, { find: () => Promise.reject(new GatewayError('STORE_UNAVAILABLE')) });
+    pbx.status(`o${runId}`, 'busy', { runId });
+    await harness.pass(12_000);
+    Object.assign(runs, { find });
+    await harness.passThrough(async () => (await harness.run(runId)).state === 'completed');
+    expect(await harness.run(runId)).toMatchObject({ disposition: 'busy' });
+  });
+
   it('that was hung up by a client is not connected when it is answered all the same', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
