@@ -31,6 +31,7 @@ import {
   channelOf,
   isEnd,
   isInApplication,
+  type StasisStart,
 } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
@@ -216,6 +217,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   #catchUp(found: Reconciliation): void {
+    for (const { before, channel } of found.replaced) this.#replaced(before, channel);
     for (const call of found.ended) this.#end(call, { type: 'lost' });
     const unwanted = [...this.#held.calls.values()].filter(({ isUnwanted }) => isUnwanted);
     for (const { channelId } of [...found.partnerEnded, ...unwanted])
@@ -290,11 +292,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  #started(
-    call: AriCall | undefined,
-    channel: AriChannel,
-    { args, replace_channel: before }: Extract<AriEvent, { type: 'StasisStart' }>,
-  ): void {
+  #started(call: AriCall | undefined, channel: AriChannel, event: StasisStart): void {
+    const { args, replace_channel: before } = event;
     if (this.#held.isDestroyed(channel.id)) return; // An event after the end.
     if (before !== undefined) this.#replaced(before.id, channel);
     else if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);

@@ -21,6 +21,8 @@ import { hostOf } from './connection-fault.ts';
 
 export interface Reconciliation {
   version: string | null;
+  /** Channels that a telephone has transferred, and those that have taken their places. */
+  replaced: { before: string; channel: AriChannel }[];
   /** Calls that are over. */
   ended: AriCall[];
   /** Callers whose other party is gone. */
@@ -109,6 +111,10 @@ export async function reconcile(
   });
   const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
   const foreign = unknown.filter((channel) => isForeign(peer, channel));
+  const replaced = await replacements(peer, { known, channels, foreign }, signal);
+  // Not a channel that a call has got meanwhile.
+  const missing = new Set(listed.filter((id) => !channels.has(id)));
+  for (const { before } of replaced) missing.delete(before);
   const talking = known.filter((call) => call.isHeld || isSipTalk(call, channels));
   const holds = await holdStates(peer, talking, signal);
   const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
@@ -117,9 +123,12 @@ export async function reconcile(
   );
   return {
     version: info.system?.version ?? null,
-    ended: known.filter((call) => isGone(call, channels.get(call.channelId))),
+    replaced,
+    ended: known.filter(
+      (call) => missing.has(call.channelId) || isSentAway(call, channels.get(call.channelId)),
+    ),
     partnerEnded: known.filter(
-      ({ transferredTo }) => transferredTo && !channels.has(transferredTo.channelId),
+      ({ transferredTo }) => transferredTo && missing.has(transferredTo.channelId),
     ),
     holds,
     ringing: foreign
@@ -191,8 +200,33 @@ function argsOf({ dialplan }: AriChannel): string[] {
 }
 
 /** A caller whom we have sent on in the dialplan is not ours any more, in any application. */
-function isGone(call: AriCall, channel: AriChannel | undefined): boolean {
-  return channel === undefined || (call.released && channel.dialplan.app_name !== 'Stasis');
+function isSentAway(call: AriCall, channel: AriChannel | undefined): boolean {
+  return call.released && channel !== undefined && channel.dialplan.app_name !== 'Stasis';
+}
+
+/** The event of a transfer by telephone was missed: in the call's bridge is a channel that belongs to no call. */
+async function replacements(
+  peer: AriContext,
+  at: {
+    known: readonly AriCall[];
+    channels: ReadonlyMap<string, AriChannel>;
+    foreign: readonly AriChannel[];
+  },
+  signal: AbortSignal,
+): Promise<Reconciliation['replaced']> {
+  const replaced: Reconciliation['replaced'] = [];
+  const lost = at.known.flatMap(({ channelId, transferredTo, leg }) => {
+    const before = [channelId, transferredTo?.channelId].find(
+      (id) => id !== undefined && !at.channels.has(id),
+    );
+    return before === undefined || leg === undefined ? [] : [{ before, bridgeId: leg.bridgeId }];
+  });
+  await inParallel(lost, async ({ before, bridgeId }) => {
+    const bridge = await find(peer, `bridges/${bridgeId}`, ariBridge, signal);
+    const channel = at.foreign.find(({ id }) => bridge?.channels.includes(id));
+    if (channel !== undefined) replaced.push({ before, channel });
+  });
+  return replaced;
 }
 
 const variable = z.looseObject({ value: z.string() });

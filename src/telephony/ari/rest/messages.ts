@@ -81,6 +81,7 @@ export const ariEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('ApplicationReplaced'), ...base }),
 ]);
 export type AriEvent = z.infer<typeof ariEvent>;
+export type StasisStart = Extract<AriEvent, { type: 'StasisStart' }>;
 
 /** The channel of an event. */
 export function channelOf(event: AriEvent): AriChannel | undefined {

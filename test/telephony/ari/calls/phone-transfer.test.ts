@@ -74,6 +74,31 @@ it('is found again after the connection was lost, also when it is transferred on
   await nothingLeft(at);
 });
 
+/** Its events are lost. */
+async function transferUnseen(at: Table, channelId: string) {
+  at.asterisk.stasis.tap = () => [];
+  const other = at.asterisk.transferByPhone(channelId);
+  at.asterisk.cutEvents();
+  await until(() => at.connection.state.kind === 'down', 'the loss');
+  at.asterisk.stasis.tap = (event) => [event];
+  await until(() => at.connection.state.kind === 'up', 'the connection');
+  await at.clock.advanceAsync(1_000);
+  return other;
+}
+
+it('goes on though its transfer was missed', async () => {
+  const at = await table();
+  const { callId, audio } = await talks(at);
+  const other = await transferUnseen(at, callId);
+  expect(audio.closedWith).toBeNull();
+  expect(at.harness.inbound).toHaveLength(1);
+  expect(bridgeOf(at, other.id)).toHaveLength(2);
+  other.hangUp();
+  await until(() => audio.closedWith !== null, 'the end');
+  expect(at.harness.of(callId)).toEqual(['in-progress', 'completed']);
+  await nothingLeft(at);
+});
+
 it('is no longer on hold', async () => {
   const at = await table();
   const { callId, phone, audio } = await talks(at);
@@ -108,6 +133,20 @@ it('the destination of a transfer may transfer the caller on', async () => {
   const other = at.asterisk.transferByPhone(colleague);
   await at.clock.advanceAsync(1_000);
   expect(at.harness.inbound).toHaveLength(1);
+  expect(bridgeOf(at, other.id)).toContain(callId);
+  await cut(at, other.id);
+  await until(() => at.harness.of(callId).includes('completed'), 'the end of the caller');
+  await nothingLeft(at);
+});
+
+it('the caller stays with whom the destination has transferred unseen', async () => {
+  const at = await table();
+  const { callId } = await talks(at);
+  const target = { to: 'Local/answer@out-dest/n', callerId: '8000', ringS: 20 };
+  const transfer = at.provider.control.transfer(at.credentials, callId, target, patient);
+  const colleague = await transferLeg(at);
+  await transfer;
+  const other = await transferUnseen(at, colleague);
   expect(bridgeOf(at, other.id)).toContain(callId);
   await cut(at, other.id);
   await until(() => at.harness.of(callId).includes('completed'), 'the end of the caller');
