@@ -106,7 +106,13 @@ export class ProviderEvents {
       proof.verifier.isSigned(provider, request, credentials);
     // For what is not proven, the same look-ups for every id, so that they take as long.
     const { run, configuration } = (await store.reportedCalls.find(runId)) ?? {};
-    if (run !== undefined && configuration?.provider === name && isSigned(configuration)) {
+    const isOfRun = webhook.isOfRun?.(request, runId) !== false;
+    if (
+      run !== undefined &&
+      configuration?.provider === name &&
+      isSigned(configuration) &&
+      isOfRun
+    ) {
       await proof.verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }

@@ -269,6 +269,9 @@ export interface ProviderWebhook {
   /** Verifies that the provider sent a webhook, in constant time. `nowMs`: wall clock, for signatures with a time. What
    *  success proves: `webhookProof`. */
   verify(request: ProviderRequest, credentials: ProviderCredentials, nowMs: number): boolean;
+  /** Where the signature does not cover the URL: whether `request` is about a call of this run, as far as its content says.
+   *  Undefined where the URL is proof enough. */
+  isOfRun?(request: ProviderRequest, runId: string): boolean;
   /** Whether `request` came by a route whose requests may lack any proof: without one it is acknowledged, whatever it
    *  says, and is no more than a reason to ask for the call by its id. Undefined where there is no such route. */
   isReport?(request: ProviderRequest): boolean;

@@ -20,3 +20,8 @@ export const SILENCE_WHEN_IDLE = { send_silence_when_idle: true };
 export function clientState(runId: string): string {
   return Buffer.from(runId).toString('base64');
 }
+
+/** The id of a run or transfer that a client state of ours has. */
+export function idIn(state: string): string {
+  return Buffer.from(state, 'base64').toString();
+}

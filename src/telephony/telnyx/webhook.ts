@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
+import { runOfId } from '../../model/transfer-id.ts';
 import { isObject } from '../../std/json.ts';
 import type {
   ProviderEvent,
@@ -14,7 +15,7 @@ import type {
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
 import { isSigned } from './signature.ts';
-import { clientState } from './stream-settings.ts';
+import { idIn } from './stream-settings.ts';
 
 /** Limits of what is stored with the run. Telnyx sends about 25 short fields. */
 const RAW_FIELDS_MAX = 100;
@@ -52,9 +53,6 @@ const hangupStatuses: ReadonlyMap<string, CallStatus> = new Map([
 /** Busy Here, Busy Everywhere (RFC 3261, 21.4.24 and 21.6.1). */
 const BUSY_SIP = new Set(['486', '600']);
 
-/** The routes whose last part is the id of a run, which is digits. That of a transfer cannot be guessed. */
-const RUN_PATH = /\/telnyx\/(?:events|answer)\/(\d+)$/;
-
 const OK: WebhookReply = {
   status: 200,
   contentType: 'application/json',
@@ -78,8 +76,8 @@ export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
       const id = payload?.['connection_id'];
       return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
     },
-    verify: (request, credentials, nowMs) =>
-      isOfItsRun(request) && isSigned(request, credentials, nowMs),
+    verify: isSigned,
+    isOfRun,
     parse,
     answer: (request) => ({
       reply: OK,
@@ -98,11 +96,10 @@ export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
   };
 }
 
-/** The signature does not cover the URL; the run is in the body too, once Telnyx knows it. */
-function isOfItsRun({ url, json }: ProviderRequest): boolean {
-  const [, runId] = RUN_PATH.exec(url.split(/[?#]/, 1)[0] ?? '') ?? [];
+/** The run, or a transfer of it, is in the body once Telnyx knows it. */
+function isOfRun({ json }: ProviderRequest, runId: string): boolean {
   const state = envelope.safeParse(json).data?.data.payload['client_state'];
-  return runId === undefined || typeof state !== 'string' || state === clientState(runId);
+  return typeof state !== 'string' || state === '' || runOfId(idIn(state)) === runId;
 }
 
 function isEvent(json: unknown): boolean {

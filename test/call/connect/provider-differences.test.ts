@@ -44,6 +44,7 @@ function varied(
     /** Look-ups that do not find the call yet. */
     unlisted?: number;
     nonceOf?: HostedProvider['webhook']['nonceOf'];
+    isOfRun?: HostedProvider['webhook']['isOfRun'];
     dialFaults?: number;
     answerFault?: GatewayError;
     /** Every event is that the media failed. */
@@ -73,6 +74,7 @@ function varied(
     webhook: {
       ...twilio.webhook,
       ...(more.nonceOf && { nonceOf: more.nonceOf }),
+      ...(more.isOfRun && { isOfRun: more.isOfRun }),
       ...(more.mediaFault && {
         parse: () => ({
           ...{ kind: 'media-failed' as const, callId: CALL, dedupeKey: 'media' },
@@ -148,6 +150,19 @@ describe('a provider that is answered by commands', () => {
     const asking = at.control.answer('twilio', runId, signed(url, statusForm('ringing')));
     await expect(asking).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(at.commands).toEqual([]);
+  });
+
+  it('takes no webhook that is about another run, whatever its path is', async () => {
+    const harness = await held.harness.prepare();
+    const asked: string[] = [];
+    const isOfRun = (_request: unknown, runId: string) => asked.push(runId) > 1;
+    const at = varied(harness, command, { isOfRun });
+    const { runId } = await startWith(harness, at);
+    const ignored = await report(at, runId, 'in-progress');
+    expect(JSON.parse(ignored.body)).toEqual({ status: 'ignored', reason: 'unknown_run' });
+    expect(at.commands).toEqual([]);
+    await report(at, runId, 'in-progress');
+    expect([asked, at.commands.length]).toEqual([[runId, runId], 1]);
   });
 
   it('connects a call by its own answer, not by that of another call', async () => {
