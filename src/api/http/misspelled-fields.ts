@@ -18,7 +18,7 @@ const DEPTH_MAX = 6;
 const FIELDS_MAX = 200;
 const ITEMS_MAX = 100;
 
-/** The first one in `data`, which `schema` has checked. */
+/** The first one in `data`, whether or not it fits `schema`. */
 export function misspelledField(
   schema: z.core.$ZodType,
   data: unknown,

@@ -86,27 +86,25 @@ export function validatorCompiler({
   return (data) => {
     const result = readValue(schema, data);
     if (result === undefined) return { error: valueError([part], UNREADABLE, null) };
-    if (result.success) {
-      const misspelled = part === 'body' ? misspelledField(schema, data) : undefined;
-      return misspelled === undefined
-        ? { value: result.data }
-        : { error: misspelledError(misspelled) };
+    const misspelled = part === 'body' ? misspelledField(schema, data) : undefined;
+    const items = misspelled === undefined ? [] : [misspelledItem(misspelled)];
+    if (!result.success) {
+      // A required field that is missing may be the misspelled one.
+      const faults = validationItems(result.error.issues, { schema, data, part });
+      return { error: new RequestInvalid([...faults, ...items]) };
     }
-    return {
-      error: new RequestInvalid(validationItems(result.error.issues, { schema, data, part })),
-    };
+    return items.length === 0 ? { value: result.data } : { error: new RequestInvalid(items) };
   };
 }
 
-function misspelledError({ path, meant }: { path: (string | number)[]; meant: string }) {
-  const item = {
+function misspelledItem({ path, meant }: { path: (string | number)[]; meant: string }) {
+  return {
     type: 'extra_forbidden',
     loc: ['body', ...path],
     msg: `Unknown field: did you mean ${meant}?`,
     input: null,
     ctx: { meant },
   };
-  return new RequestInvalid([item]);
 }
 
 function requestPart(httpPart: string | undefined): RequestPart {

@@ -127,6 +127,16 @@ describe('a body', () => {
     ]);
     expect(served.callService.started).toEqual([]);
   });
+
+  it('that misspells a required field is told which one, not only what is missing', async () => {
+    const body = { phone_numbr: '+14155550100' };
+    const answer = await served.call('POST', '/api/v1/public/agent/x', { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([
+      { type: 'missing', loc: ['body', 'phone_number'] },
+      { loc: ['body', 'phone_numbr'], msg: 'Unknown field: did you mean phone_number?' },
+    ]);
+  });
 });
 
 describe('a browser', () => {
