@@ -48,7 +48,7 @@ import {
   refuseTunnel,
 } from './http/raw-requests.ts';
 import { BODY_BYTES_MAX, BODY_MS_MAX, readBodies, readQuery } from './http/request-bodies.ts';
-import { addSecurityHeaders } from './http/security-headers.ts';
+import { addSecurityHeaders, DOCS_POLICY } from './http/security-headers.ts';
 import { validatorCompiler } from './http/validation.ts';
 import {
   ConfigurationChecks,
@@ -156,7 +156,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   refuseByHeaders(api);
   admitRequests(api, admission);
   await api.register(swagger, openApiOptions(deps));
-  await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
   pointToDocs(api);
   await api.register(openRoutes(deps), { prefix: PREFIX });
   await api.register(uploadRoutes(deps), { prefix: PREFIX });

@@ -162,7 +162,11 @@ describe('a browser', () => {
     const file = await served.call('GET', '/api/v1/files/recordings/1.wav', { key: null });
     expect(file.headers['content-security-policy']).toContain("default-src 'none'");
     const docs = await served.call('GET', '/docs/', { key: null });
-    expect(docs.headers['content-security-policy']).toContain("default-src 'self'");
+    const policy = docs.headers['content-security-policy'];
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    // A browser would ask a gateway without TLS for its scripts by https.
+    expect(policy).not.toContain('upgrade-insecure-requests');
   });
 });
 
