@@ -126,8 +126,8 @@ export class AssemblyAiRecognizer implements Recognizer {
 
   agentSaid(text: string): void {
     if (!this.#options.takesAgentWords || this.#socket.hasEnded) return;
-    const agent_context = text.slice(-AGENT_CHARACTERS_MAX);
-    this.#socket.send({ type: 'UpdateConfiguration', agent_context });
+    const end = text.slice(-AGENT_CHARACTERS_MAX);
+    this.#socket.send({ type: 'UpdateConfiguration', agent_context: end });
   }
 
   async finish(): Promise<void> {
