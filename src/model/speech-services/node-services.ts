@@ -2,7 +2,8 @@
 // them are resolved when the call is planned. Pure functions of what is stored. The reference has none of it.
 
 import { z } from 'zod';
-import { isLanguageTag, withRegion } from '../language-tag.ts';
+import { isObject } from '../../std/json.ts';
+import { isLanguageTag, primaryLanguage, withRegion } from '../language-tag.ts';
 import { NODE_OVERRIDES } from '../workflow.ts';
 import { EMBEDDED } from './embedded.ts';
 import type {
@@ -126,10 +127,20 @@ function speaking<Service extends ConfiguredService>(
 ): Service {
   const field = serviceRow(job, service.provider)?.shape['language'];
   if (!(field instanceof z.ZodType)) return service;
-  const preset = field.safeParse(undefined).data;
-  const hasRegions = typeof preset === 'string' && /^[a-z]{2,3}-[A-Za-z]{2}$/.test(preset);
-  const named = hasRegions ? withRegion(language) : language;
+  const named = languageFor(field, language);
   return field.safeParse(named).success ? { ...service, language: named } : service;
+}
+
+/** As the service names it: by its only region, by a name of its own, or in the form of its default. */
+function languageFor(field: z.ZodType, language: string): string {
+  const { language_region: region, language_names: names } = field.meta() ?? {};
+  if (typeof region === 'string') return `${primaryLanguage(language)}-${region}`;
+  const own = isObject(names) ? names[primaryLanguage(language)] : undefined;
+  if (typeof own === 'string') return own;
+  const preset = field.safeParse(undefined).data;
+  if (typeof preset !== 'string' || !/^[a-z]{2,3}-[A-Za-z]{2}$/.test(preset)) return language;
+  const named = withRegion(language);
+  return preset === preset.toLowerCase() ? named.toLowerCase() : named;
 }
 
 /** Without a section of its own, the embedded voice is meant. */

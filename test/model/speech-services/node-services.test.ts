@@ -53,6 +53,24 @@ describe('the services of a node', () => {
     expect(problems).toEqual([]);
   });
 
+  it.each([
+    // Its languages are those of India, English too.
+    ['stt', 'sarvam', 'hi', 'hi-IN'],
+    ['stt', 'sarvam', 'en', 'en-IN'],
+    ['tts', 'sarvam', 'en', 'en-IN'],
+    ['tts', 'sarvam', 'ta-IN', 'ta-IN'],
+    ['tts', 'camb', 'de', 'de-de'],
+    ['tts', 'google', 'de', 'de-DE'],
+    ['stt', 'speechmatics', 'zh', 'cmn'],
+    ['stt', 'speechmatics', 'de', 'de'],
+  ] as const)(
+    'name the language as their service does: %s of %s, %s as %s',
+    (job, provider, language, named) => {
+      const settings = settingsOf({ language }, { [job]: { provider, api_key: 'key' } });
+      expect(settings[job]).toMatchObject([{ provider, language: named }]);
+    },
+  );
+
   it('have the voice of the node in the first synthesiser, the embedded one where no other is configured', () => {
     expect(settingsOf({ voice: 'Otto' }).tts).toMatchObject([{ voice: 'Otto' }]);
     expect(settingsOf({ voice: 'rms' }, {}).tts).toMatchObject([

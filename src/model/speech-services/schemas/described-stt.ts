@@ -71,7 +71,7 @@ const sarvam = z
     api_key: secretKey,
     concurrency_limit: concurrencyLimit,
     model: named('saarika:v2.5', 'saaras:v3'),
-    language: language.default('unknown'),
+    language: language.default('unknown').meta({ language_region: 'IN' }),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
   })
   .meta(about('Sarvam', 'Languages of India.', 'https://docs.sarvam.ai'));
@@ -105,7 +105,7 @@ const speechmatics = z
     api_key: secretKey,
     concurrency_limit: concurrencyLimit,
     model: named('enhanced', 'standard'),
-    language: language.default('en'),
+    language: language.default('en').meta({ language_names: { zh: 'cmn' } }),
     base_url: socketUrl.default('wss://eu2.rt.speechmatics.com'),
     keyterms,
   })

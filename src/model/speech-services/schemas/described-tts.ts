@@ -91,7 +91,7 @@ const sarvam = z
     concurrency_limit: concurrencyLimit,
     model: named('bulbul:v2', 'bulbul:v3'),
     voice: named('anushka', 'manisha', 'vidya', 'arya', 'abhilash', 'karun', 'hitesh'),
-    language: language.default('hi-IN'),
+    language: language.default('hi-IN').meta({ language_region: 'IN' }),
     speed: speedOf(0.5, 2),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
   })
