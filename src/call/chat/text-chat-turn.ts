@@ -111,6 +111,7 @@ class Turn {
       medium: this.#medium(),
       record: this.#record,
       organizationId: run.organizationId,
+      workflowId: run.workflowId,
       llm: modelOfNode(models, () => models.nodes?.get(this.#record.place.nodeId ?? '') ?? models),
       toolRequests,
       clock,

@@ -61,6 +61,7 @@ export interface DialogueRunnerOptions {
   medium: DialogueMedium;
   record: DialogueRecord;
   organizationId: string;
+  workflowId: string;
   /** Undefined: the scripted policy leads. */
   llm: LanguageModel | undefined;
   toolRequests: Omit<ToolRequestDeps, 'clock'>;
@@ -120,6 +121,7 @@ export class DialogueRunner {
       log,
       clock,
       callSignal,
+      cacheKey: `workflow-${options.workflowId}`,
     });
     this.#tools = new ToolRunner({
       organizationId: options.organizationId,

@@ -85,6 +85,7 @@ export class Generation {
   readonly #clock: Clock;
   /** Ends with the call. */
   readonly #callSignal: AbortSignal;
+  readonly #cacheKey: string | undefined;
   readonly #running = new Map<number, Job>();
   readonly #extracting = new Set<number>();
   readonly #speculation: Speculation;
@@ -95,12 +96,15 @@ export class Generation {
     log: Log;
     clock: Clock;
     callSignal: AbortSignal;
+    /** Of the agent's prompts. */
+    cacheKey?: string | undefined;
   }) {
     this.#llm = deps.llm;
     this.#listener = deps.listener;
     this.#log = deps.log;
     this.#clock = deps.clock;
     this.#callSignal = deps.callSignal;
+    this.#cacheKey = deps.cacheKey;
     this.#speculation = new Speculation({
       ...deps,
       onUsage: (report) => this.#report(report),
@@ -256,6 +260,7 @@ export class Generation {
           temperature: undefined,
           tokensMax: undefined,
           json: tools === undefined,
+          cacheKey: this.#cacheKey,
         },
         listener,
         signal,

@@ -42,6 +42,8 @@ export interface SpeculationOptions {
   log: Log;
   /** Ends with the call. */
   callSignal: AbortSignal;
+  /** Of the agent's prompts. */
+  cacheKey?: string | undefined;
   /** Of an answer that no turn has taken over. */
   onUsage(report: UsageReport): void;
 }
@@ -112,14 +114,14 @@ export class SpeculativeAnswer {
   constructor(
     llm: LanguageModel,
     request: SpeculativeRequest,
-    { clock, log, callSignal }: Pick<SpeculationOptions, 'clock' | 'log' | 'callSignal'>,
+    { clock, log, callSignal, cacheKey }: Omit<SpeculationOptions, 'llm' | 'onUsage'>,
   ) {
     this.#request = request;
     this.#clock = clock;
     this.#startedAt = clock.monotonicMs();
     const { messages, tools } = request;
     this.#whole = llm.respond(
-      { messages, tools, temperature: undefined, tokensMax: undefined, json: false },
+      { messages, tools, temperature: undefined, tokensMax: undefined, json: false, cacheKey },
       { onText: (delta) => this.#take(delta) },
       AbortSignal.any([callSignal, this.#abort.signal]),
     );

@@ -110,6 +110,7 @@ export class CallSession {
       medium: this.#medium(),
       record: this.#record,
       organizationId: plan.run.organizationId,
+      workflowId: plan.run.workflowId,
       llm: this.#services.llm,
       toolRequests: deps.http,
       ...{ clock: deps.clock, log: this.#log },

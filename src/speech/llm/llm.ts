@@ -11,6 +11,8 @@ export interface LlmRequest {
   json: boolean;
   /** Of the complete answer. Default: the model's limit, which suits an answer in a call. */
   totalMsMax?: number | undefined;
+  /** Requests with the same one begin alike: a service that knows it serves them from one cache of prompts. */
+  cacheKey?: string | undefined;
 }
 
 export interface LlmListener {

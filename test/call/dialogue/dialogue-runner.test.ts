@@ -55,6 +55,7 @@ class Rig {
       },
       record: new DialogueRecord((body) => this.noted.push(body)),
       organizationId: '1',
+      workflowId: '7',
       llm: this.llm,
       toolRequests: {
         outside: { send: () => Promise.reject(new Error('not in this test')) },
@@ -96,6 +97,7 @@ describe('the runner of a dialogue', () => {
     expect(rig.told.slice(2)).toEqual(['text day.', 'end of text', 'model-answered']);
     expect(rig.runner.isAsking).toBe(false);
     expect(rig.noted.map(({ type }) => type)).toEqual(['model.usage']);
+    expect(rig.llm.requests.map(({ cacheKey }) => cacheKey)).toEqual(['workflow-7']);
   });
 
   it('allows a medium whose words are read at once to finish an utterance right behind its answer', async () => {

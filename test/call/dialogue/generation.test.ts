@@ -16,6 +16,7 @@ describe('the tokens of a request', () => {
     const usage: CallEventBody[] = [];
     const generation = new Generation({
       ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+      cacheKey: 'workflow-7',
       listener: {
         ...{ onAnswer: nothing, onFailure: nothing, onExtracted: nothing },
         ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
@@ -37,6 +38,7 @@ describe('the tokens of a request', () => {
     generation.abandon(1);
     await settle();
     expect(usage.map(({ type }) => type)).toEqual(['model.usage']);
+    expect(llm.requests.map(({ cacheKey }) => cacheKey)).toEqual(['workflow-7']);
   });
 });
 

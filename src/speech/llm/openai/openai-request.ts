@@ -42,6 +42,8 @@ export function requestBody(
       [tokensField(profile, family, dialect)]: request.tokensMax,
     }),
     ...(request.json && { response_format: { type: 'json_object' } }),
+    ...(request.cacheKey !== undefined &&
+      profile.cacheKeyModels?.test(model) && { prompt_cache_key: request.cacheKey }),
     ...profile.body,
     ...family?.body,
     ...form.extra,

@@ -35,6 +35,7 @@ const FIELDS = [
   'reasoning',
   'thinking',
   'chat_template_kwargs',
+  'prompt_cache_key',
 ].map((field) => [field, new RegExp(`\\b${field}\\b`)] as const);
 /** Mistral's models behind other servers. */
 const OPTIONAL = [[USER_AFTER_TOOL, /role '?user'? after role '?tool/] as const, ...FIELDS];

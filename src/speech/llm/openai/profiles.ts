@@ -12,6 +12,8 @@ export interface OpenAiProfile {
   /** Fields of every request. */
   body: Record<string, unknown>;
   headers: Record<string, string>;
+  /** Models that take a key of the prompt cache. Undefined: none. */
+  cacheKeyModels: RegExp | undefined;
   /** By the model's name; the first that fits. */
   families: readonly ModelFamily[];
   temperatureMin: number;
@@ -42,6 +44,7 @@ const plain: OpenAiProfile = {
   without: [],
   body: {},
   headers: {},
+  cacheKeyModels: undefined,
   families: [],
   temperatureMin: 0,
   temperatureMax: 2,
@@ -74,12 +77,15 @@ const openAiFamilies: readonly ModelFamily[] = [
   { models: /^o\d/, tokensField, without, body: { reasoning_effort: 'low' } },
 ];
 
+/** OpenAI's own models, whatever serves them. */
+const cacheKeyModels = /^(gpt-\d|o\d)/;
+
 const gptOss: ModelFamily = { models: /gpt-oss/, body: { reasoning_effort: 'low' } };
 
 /** By the provider's id in configurations. */
 export const profiles = {
-  openai: { ...plain, families: openAiFamilies },
-  azure: { ...plain, keyHeader: 'api-key', families: openAiFamilies },
+  openai: { ...plain, cacheKeyModels, families: openAiFamilies },
+  azure: { ...plain, keyHeader: 'api-key', cacheKeyModels, families: openAiFamilies },
   groq: {
     ...plain,
     families: [

@@ -33,7 +33,10 @@ const BASIC = [
   'response_format',
 ];
 const BEARER = ['authorization', `Bearer ${KEY}`] as const;
-const NEW = ['max_completion_tokens', 'reasoning_effort', 'verbosity', 'stream_options'];
+const NEW = [
+  ...['max_completion_tokens', 'reasoning_effort', 'verbosity', 'stream_options'],
+  'prompt_cache_key',
+];
 
 /** OpenAI's reasoning models refuse a temperature and the old name of the limit. */
 function openAiRules(body: Record<string, unknown>): string | undefined {
@@ -174,7 +177,7 @@ describe.each(Object.keys(SERVICES) as Provider[])('the profile %s', (provider) 
     const requests = [
       ask,
       { ...ask, temperature: 0, tools: [], json: true },
-      { ...ask, temperature: undefined, tokensMax: undefined },
+      { ...ask, temperature: undefined, tokensMax: undefined, cacheKey: 'workflow-7' },
       foreignCalls,
       // The caller spoke while a tool ran, or before a word of the answer about it.
       interruptedTool,
@@ -234,6 +237,19 @@ describe('peculiarities of services', () => {
       promptTokens: 9,
       completionTokens: 3,
     });
+  });
+
+  it.each<[Provider, Record<string, unknown>, string | undefined]>([
+    ['openai', {}, 'workflow-7'],
+    ['azure', {}, 'workflow-7'],
+    // A server of its owner behind OpenAI's interface may refuse it.
+    ['openai', { model: 'qwen3-8b' }, undefined],
+    ['groq', {}, undefined],
+  ])('%s with %j: the key of the prompt cache is %s', async (provider, settings, key) => {
+    const { server, model } = await open(provider, settings);
+    server.script(says('Ok.'));
+    await model.respond({ ...ask, cacheKey: 'workflow-7' }, silent, never);
+    expect(server.requests[0]?.body['prompt_cache_key']).toBe(key);
   });
 
   it('counts what was read from a cache under either name, and reasoning', async () => {
