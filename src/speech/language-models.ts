@@ -59,6 +59,11 @@ export class LanguageModels {
     return new FallbackModel({ services, clock, log, reports });
   }
 
+  /** Whether a conversation may use the model with these settings, as far as earlier ones show. */
+  isUsable(settings: object): boolean {
+    return this.#models.isOpenToCalls(settings);
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#gateway, ...this.#models.all()].map((model) => model?.close()));
   }

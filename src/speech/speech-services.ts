@@ -5,6 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { isLanguageTag } from '../model/language-tag.ts';
 import { NODE_SERVICES_MAX } from '../model/speech-services/node-services.ts';
+import type { SpeechJob } from '../model/speech-services/service-rows.ts';
 import type {
   LlmSettings,
   SpeechSettings,
@@ -155,6 +156,14 @@ export class SpeechServices {
       },
     };
     return { plan, faults };
+  }
+
+  /** Whether a call may use the service with these settings: no faults of a short time ago, and a session left. */
+  isUsable(job: SpeechJob, settings: object): boolean {
+    if (job === 'llm') return this.models.isUsable(settings);
+    const [services, sessions] =
+      job === 'stt' ? [this.#stt, this.#sttSessions] : [this.#tts, this.#ttsSessions];
+    return services.isOpenToCalls(settings) && !sessions.isFull(settings);
   }
 
   async close(): Promise<void> {

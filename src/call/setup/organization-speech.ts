@@ -7,8 +7,10 @@ import {
   nodeServicesIn,
   nodeSettingsOf,
 } from '../../model/speech-services/node-services.ts';
+import type { SpeechJob } from '../../model/speech-services/service-rows.ts';
 import {
   type LlmSettings,
+  type PickKey,
   type ServiceProblem,
   type SpeechSettings,
   sectionsOf,
@@ -40,6 +42,9 @@ interface SettingsDeps {
   log: Log;
 }
 
+/** Whether a service with these settings may be used now: of several keys, calls use such a one. */
+type IsUsable = (job: SpeechJob, settings: object) => boolean;
+
 const GATEWAY_SETTINGS: SpeechSettings = { stt: [], tts: [], llm: [] };
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
@@ -59,12 +64,12 @@ export class OrganizationModels implements LanguageModelSource {
   }
 
   async languageModelOf(owner: SpeechOwner): Promise<LanguageModel | undefined> {
-    const { first } = await settingsOf(this.#deps, owner);
+    const { first } = await settingsOf(this.#deps, owner, this.#isUsable);
     return this.#model(first.llm, owner);
   }
 
   async modelsOf(owner: SpeechOwner): Promise<PlannedModels> {
-    const { first, nodes } = await settingsOf(this.#deps, owner);
+    const { first, nodes } = await settingsOf(this.#deps, owner, this.#isUsable);
     const faults = new Set<GatewayError>();
     const reports = new ServiceReports({
       onPermanentFault: (fault) => planned.onPermanentFault?.(fault),
@@ -85,6 +90,9 @@ export class OrganizationModels implements LanguageModelSource {
     if (faults.size > 0) planned.faults = [...faults];
     return planned;
   }
+
+  readonly #isUsable: IsUsable = (job, settings) =>
+    job !== 'llm' || this.#deps.models.isUsable(settings);
 
   #model(
     settings: readonly LlmSettings[],
@@ -112,7 +120,8 @@ export class OrganizationSpeech extends OrganizationModels implements SpeechSour
 
   async planOf(owner: SpeechOwner): Promise<PlannedSpeech> {
     const { services } = this.#deps;
-    const { first, nodes, faults } = await settingsOf(this.#deps, owner);
+    const isUsable: IsUsable = (job, settings) => services.isUsable(job, settings);
+    const { first, nodes, faults } = await settingsOf(this.#deps, owner, isUsable);
     const planned = services.plan(first, nodes, logOf(this.#deps.log, owner));
     return { plan: planned.plan, faults: [...faults, ...planned.faults] };
   }
@@ -131,13 +140,24 @@ interface CallSettings {
 }
 
 /** Never rejects. */
-async function settingsOf(deps: SettingsDeps, owner: SpeechOwner): Promise<CallSettings> {
+async function settingsOf(
+  deps: SettingsDeps,
+  owner: SpeechOwner,
+  isUsable: IsUsable,
+): Promise<CallSettings> {
   const { organizationId, configurations: workflow, definition } = owner;
   try {
     const stored = await deps.store.modelConfigurations.forCalls(organizationId);
     const problems: ServiceProblem[] = [];
     const sections = sectionsOf({ organization: undefined, ...stored, workflow }, problems);
-    const pickKey = onceForEach((keys) => keys[deps.random.integer(keys.length)] ?? '');
+    const pickKey = onceForEach((keys, { job, settingsOf: settingsWith }) => {
+      const usable = keys.filter((key) => {
+        const settings = settingsWith(key);
+        return settings !== undefined && isUsable(job, settings);
+      });
+      const among = usable.length === 0 ? keys : usable;
+      return among[deps.random.integer(among.length)] ?? '';
+    });
     const call = settingsIn(sections, pickKey, problems);
     const steps = definition && stepNodesIn(definition);
     const own = new Map<string, NodeServices>();
@@ -166,11 +186,11 @@ async function settingsOf(deps: SettingsDeps, owner: SpeechOwner): Promise<CallS
 }
 
 /** The same key of a list for all services of the call, whose connections share an account. */
-function onceForEach(pick: (keys: readonly string[]) => string) {
+function onceForEach(pick: PickKey): PickKey {
   const picked = new Map<string, string>();
-  return (keys: readonly string[]): string => {
+  return (keys, of) => {
     const name = JSON.stringify(keys);
-    const key = picked.get(name) ?? pick(keys);
+    const key = picked.get(name) ?? pick(keys, of);
     picked.set(name, key);
     return key;
   };

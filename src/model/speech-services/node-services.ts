@@ -14,6 +14,7 @@ import type {
 import { SPEECH_JOBS, type SpeechJob, serviceRow, withoutNulls } from './service-rows.ts';
 import {
   mergedSections,
+  type PickKey,
   type ServiceProblem,
   type SpeechSettings,
   settingsIn,
@@ -77,7 +78,7 @@ export function sectionsOfNode(base: ConfiguredSections, node: NodeServices): Co
 export function nodeSettingsOf(
   base: ConfiguredSections,
   nodes: ReadonlyMap<string, NodeServices>,
-  pickKey: (keys: readonly string[]) => string,
+  pickKey: PickKey,
 ): { nodes: ReadonlyMap<string, SpeechSettings>; problems: ServiceProblem[] } {
   const known: ServiceProblem[] = [];
   settingsIn(base, pickKey, known);

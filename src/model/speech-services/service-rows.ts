@@ -111,13 +111,15 @@ export function serviceProblemOf(job: SpeechJob, service: ConfiguredService): st
   return 'problem' in stored ? stored.problem : undefined;
 }
 
-/** One key of the list, if it has a list. */
+/** One key of the list, if it has a list. `pickKey` gets the service with each of them as well. */
 export function withOneKey(
   service: ConfiguredService,
-  pickKey: (keys: readonly string[]) => string,
+  pickKey: (keys: readonly string[], withKey: (key: string) => ConfiguredService) => string,
 ): ConfiguredService {
   const keys = keyList.safeParse(service['api_key']);
-  return keys.success ? { ...service, api_key: pickKey(keys.data) } : service;
+  if (!keys.success) return service;
+  const withKey = (key: string): ConfiguredService => ({ ...service, api_key: key });
+  return withKey(pickKey(keys.data, withKey));
 }
 
 /** What names an address that a service's key is sent to. */

@@ -52,17 +52,30 @@ export interface StoredSettings {
   workflow: Readonly<Record<string, unknown>>;
 }
 
+/** Takes one key of a list, for the whole call. `settingsOf`: the settings with that key; undefined if they are wrong. */
+export type PickKey = (
+  keys: readonly string[],
+  of: { job: SpeechJob; settingsOf: (key: string) => object | undefined },
+) => string;
+
 /** The settings of sections. A service that this version cannot use is left out and listed in `problems`: no call fails
- *  because of it. `pickKey` takes one key of a list, for the whole call. */
+ *  because of it. */
 export function settingsIn(
   sections: ConfiguredSections,
-  pickKey: (keys: readonly string[]) => string,
+  pickKey: PickKey,
   problems: ServiceProblem[],
 ): SpeechSettings {
   const of = <Settings>(job: SpeechJob, rows: ServiceRows<Settings>): Settings[] => {
     const services = sections[job] ? servicesIn(sections[job]) : [];
     return services.flatMap((service) => {
-      const checked = checkedService(rows, withOneKey(service, pickKey));
+      const one = withOneKey(service, (keys, withKey) => {
+        const settingsOf = (key: string): object | undefined => {
+          const checked = checkedService(rows, withKey(key));
+          return 'settings' in checked ? (checked.settings as object) : undefined;
+        };
+        return pickKey(keys, { job, settingsOf });
+      });
+      const checked = checkedService(rows, one);
       if ('settings' in checked) return [checked.settings];
       problems.push({ model: job, message: checked.problem });
       return [];

@@ -75,6 +75,13 @@ export class CircuitBreaker {
       : this.#lastFault;
   }
 
+  /** Whether `admit` would let a call in. */
+  get isOpenToCalls(): boolean {
+    const own = this.#ownState;
+    if (own === 'open' || (own === 'half-open' && this.#isProbed)) return false;
+    return this.#account?.isOpenToCalls ?? true;
+  }
+
   /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
   admit(): boolean {
     const own = this.#ownState;

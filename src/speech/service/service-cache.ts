@@ -41,6 +41,14 @@ export class ServiceCache<Service> {
     return found;
   }
 
+  /** Whether a call may use the service with these settings, as far as earlier calls show. */
+  isOpenToCalls(settings: object): boolean {
+    const circuit =
+      this.#services.get(hashOf(settings))?.circuit ??
+      this.#accounts.get(hashOf(accountIn(settings)));
+    return circuit?.isOpenToCalls ?? true;
+  }
+
   #account(settings: object, service: string): CircuitBreaker {
     const key = hashOf(accountIn(settings));
     const circuit = this.#accounts.get(key) ?? new CircuitBreaker({ clock: this.#clock, service });

@@ -103,10 +103,14 @@ export class SessionLimits {
     this.#share = share;
   }
 
+  /** Whether every session of the key is in use. */
+  isFull(settings: object): boolean {
+    return this.#limits.get(keyOf(settings))?.isFull === true;
+  }
+
   /** `limit`: as configured; the last one counts. */
   of(settings: object, limit: number | undefined): SessionLimit {
-    const named = Object.entries(settings).filter(([name]) => OF_KEY.includes(name));
-    const key = createHash('sha256').update(JSON.stringify(named.sort())).digest('base64');
+    const key = keyOf(settings);
     const found = this.#limits.get(key) ?? new SessionLimit(this.#clock);
     found.configured =
       limit === undefined ? undefined : Math.max(1, Math.floor(limit / this.#share));
@@ -122,4 +126,9 @@ export class SessionLimits {
       if (limit.isIdle) this.#limits.delete(key);
     }
   }
+}
+
+function keyOf(settings: object): string {
+  const named = Object.entries(settings).filter(([name]) => OF_KEY.includes(name));
+  return createHash('sha256').update(JSON.stringify(named.sort())).digest('base64');
 }

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SpeechOwner } from '../../../src/call/setup/call-services.ts';
 import {
@@ -6,6 +8,7 @@ import {
 } from '../../../src/call/setup/organization-speech.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
+import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { SpeechServices } from '../../../src/speech/speech-services.ts';
@@ -143,6 +146,37 @@ describe("the speech services of an organization's call", () => {
     const talk = definition([first, end('bye')], [edge('ask', 'bye', { label: 'Finish' })]);
     await planOf({}, { definition: talk });
     expect(picks).toBe(1);
+  });
+
+  // A call that picked a key at its limit, or one of a used-up account, had the embedded services all along.
+  it.each([
+    ['all sessions in use', 101],
+    ['an account that is used up', 402],
+  ])('have another key of the list beside one with %s', async (_, status) => {
+    const server = createServer((_request, response) => response.writeHead(status).end('{}'));
+    server.on('upgrade', (_request, socket) => {
+      if (status !== 101) socket.end(`HTTP/1.1 ${status} Refused\r\n\r\n`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const keys = [KEY, `${KEY}-2`];
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const listed = { ...stt, base_url: baseUrl, api_key: keys, concurrency_limit: 1 };
+    const { planOf } = open(configured({ stt: listed }), { random: { integer: () => 0 } });
+    const nothing = (): void => undefined;
+    const listener = { onPartial: nothing, onFinal: nothing, onError: nothing };
+    const session = (await planOf()).plan.stt?.open(OPEN_SPEECH, listener);
+    const settings = keys.map((apiKey) =>
+      sttServices.deepgram.parse({ ...listed, api_key: apiKey }),
+    );
+    await vi.waitFor(() => {
+      expect(settings.map((each) => services.isUsable('stt', each))).toEqual([false, true]);
+    });
+    const { plan, faults } = await planOf();
+    expect([plan.stt?.name, faults]).toEqual(['deepgram', []]);
+    session?.close();
+    server.closeAllConnections();
+    server.close();
   });
 
   it("have the gateway's language model where nobody names one", async () => {
