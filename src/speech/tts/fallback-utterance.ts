@@ -111,16 +111,17 @@ export class FallbackUtterance implements SpeechStream {
   #begin(from: number, isRetry: boolean): boolean {
     const entry = this.#line.current();
     if (entry === undefined || this.#tried.has(entry)) return false;
+    const listener: UtteranceListener = {
+      onAudio: (samples) => this.#audio(part, samples),
+      onWords: (words) => this.#words(part, words),
+      onUsage: (usage) => this.#listener.onUsage?.(usage),
+      onUnspoken: (error) => this.#listener.onUnspoken?.(error),
+      onDone: () => this.#done(part),
+      onError: (error) => this.#failed(part, error),
+    };
     const part: Part = {
       entry,
-      stream: this.#line.open(entry, this.#voice, {
-        onAudio: (samples) => this.#audio(part, samples),
-        onWords: (words) => this.#words(part, words),
-        onUsage: (usage) => this.#listener.onUsage?.(usage),
-        onUnspoken: (error) => this.#listener.onUnspoken?.(error),
-        onDone: () => this.#done(part),
-        onError: (error) => this.#failed(part, error),
-      }),
+      stream: this.#line.open(entry, this.#voice, listener, { isRetry }),
       from,
       audioMs: 0,
       firstAudioAt: undefined,

@@ -11,7 +11,7 @@ import { ServiceFault, serviceFaultOf } from '../service/service-fault.ts';
 import { ServiceReports } from '../service/service-reports.ts';
 import { limitFault, type SessionLimit } from '../service/session-limit.ts';
 import { SentenceStream } from './streaming/stream-by-sentences.ts';
-import type { SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
+import type { SpeechStream, StreamOptions, TextToSpeech, UtteranceListener } from './tts.ts';
 
 export interface TtsFallbackService {
   service: TextToSpeech;
@@ -127,6 +127,7 @@ export class ServiceLine {
     entry: TtsFallbackService,
     wanted: string | undefined,
     listener: UtteranceListener,
+    how: StreamOptions,
   ): SpeechStream {
     const { service, voice, sessions } = entry;
     this.#noteFull(entry);
@@ -134,7 +135,7 @@ export class ServiceLine {
     this.#prepared = undefined;
     this.#held.hold(sessions);
     const named = entry === this.#options.services[0] ? (wanted ?? voice) : voice;
-    if (service.stream !== undefined) return service.stream(named, listener);
+    if (service.stream !== undefined) return service.stream(named, listener, how);
     return new SentenceStream(service, named, listener);
   }
 

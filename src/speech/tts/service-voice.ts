@@ -5,7 +5,13 @@ import { RATE_HZ } from '../../audio/pcm.ts';
 import type { Clock } from '../../std/clock.ts';
 import { plainSpeech } from './plain-speech.ts';
 import { createPromptCache } from './prompt-cache.ts';
-import type { SpeechListener, SpeechStream, TextToSpeech, UtteranceListener } from './tts.ts';
+import type {
+  SpeechListener,
+  SpeechStream,
+  StreamOptions,
+  TextToSpeech,
+  UtteranceListener,
+} from './tts.ts';
 import { type UtteranceJitter, VoiceJitter } from './voice-jitter.ts';
 import { levelled, VoiceLevel } from './voice-level.ts';
 
@@ -78,9 +84,10 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
         lines.keep(voice, text, { samples: joined(parts), words: [] });
     },
     ...(stream && {
-      stream: (voice: string | undefined, listener: UtteranceListener) => {
+      stream: (voice: string | undefined, listener: UtteranceListener, how?: StreamOptions) => {
         const arrivals = jitter.begin();
-        return withTexts(stream.call(tts, voice, withLevel(listener, voice, arrivals)), arrivals);
+        const levelled = withLevel(listener, voice, arrivals);
+        return withTexts(stream.call(tts, voice, levelled, how), arrivals);
       },
     }),
     kept: (text, voice = '') => lines.find(voice, plainSpeech(text))?.samples,

@@ -55,6 +55,11 @@ export interface SpeechStream {
   cancel(): void;
 }
 
+export interface StreamOptions {
+  /** On a new connection: one that was kept open may be as dead as the one before. Default: false. */
+  isRetry?: boolean;
+}
+
 export interface TextToSpeech {
   readonly name: string;
   readonly model: string;
@@ -70,7 +75,11 @@ export interface TextToSpeech {
   synthesize(request: SpeechRequest, listener: SpeechListener, signal: AbortSignal): Promise<void>;
   /** One utterance of the agent, for services that take text in pieces. Never throws: failures go to the listener,
    *  after this has returned. Undefined: each sentence is a request of its own. */
-  stream?(voice: string | undefined, listener: UtteranceListener): SpeechStream;
+  stream?(
+    voice: string | undefined,
+    listener: UtteranceListener,
+    options?: StreamOptions,
+  ): SpeechStream;
   /** The audio of a fixed line, borrowed. Undefined: it is not kept, or nothing is. The voice of a call is asked for what
    *  it plays at once: the call counts with the key of the service. */
   kept?(text: string, voice: string | undefined): Int16Array | undefined;

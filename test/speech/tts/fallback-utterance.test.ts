@@ -4,7 +4,12 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { serviceFaults } from '../../../src/metrics/speech-metrics.ts';
-import type { SpeechStream, TextToSpeech, UtteranceListener } from '../../../src/speech/tts/tts.ts';
+import type {
+  SpeechStream,
+  StreamOptions,
+  TextToSpeech,
+  UtteranceListener,
+} from '../../../src/speech/tts/tts.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';
 import { faultOf } from '../../fakes/services/streamed-tts.ts';
 import { CLAUSE, failing, LAST, SENTENCE, setUp, TEXT } from './voices-of-a-call.ts';
@@ -17,6 +22,8 @@ class HandVoice implements TextToSpeech {
   readonly model = 'fake';
   readonly log: string[] = [];
   readonly listeners: UtteranceListener[] = [];
+  /** Whether each was to have a new connection. */
+  readonly retries: boolean[] = [];
   readonly #onAsked: (what: string, listener: UtteranceListener) => void;
 
   constructor(onAsked: (what: string, listener: UtteranceListener) => void = () => undefined) {
@@ -27,8 +34,13 @@ class HandVoice implements TextToSpeech {
     return this.listeners[0] as UtteranceListener;
   }
 
-  stream(_voice: string | undefined, listener: UtteranceListener): SpeechStream {
+  stream(
+    _voice: string | undefined,
+    listener: UtteranceListener,
+    { isRetry = false }: StreamOptions = {},
+  ): SpeechStream {
     this.listeners.push(listener);
+    this.retries.push(isRetry);
     const asked = (what: string): void => {
       this.log.push(what);
       this.#onAsked(what, listener);
@@ -381,6 +393,16 @@ describe('a voice that fails', () => {
     await clock.advanceAsync(100);
     expect(logOf(0).slice(-3)).toEqual([`push ${SENTENCE}`, 'flush', 'end']);
     expect([heard.ends, logOf(1)]).toEqual([['done'], []]);
+  });
+
+  it('is tried once more on a new connection, where the one that was kept open has broken', () => {
+    const hand = new HandVoice((what, { onError }) => {
+      if (what.startsWith('push')) onError(faultOf('network'));
+    });
+    const { say, logOf } = setUp(hand, {});
+    say(CLAUSE);
+    expect(hand.retries).toEqual([false, true]);
+    expect(logOf(1)).toEqual([`push ${CLAUSE}`, 'flush']);
   });
 
   it('is not tried again for an error that no service reported', () => {

@@ -52,9 +52,11 @@ export class ConnectionPool<C extends PooledConnection> {
     return false;
   }
 
-  /** A connection with room, an idle one first; opened if there is none. Undefined when the pool is full. The caller
-   *  begins an utterance on it at once. */
-  take(): C | undefined {
+  /** A connection with room, an idle one first; opened if there is none, or if a new one is wanted. Undefined when the pool
+   *  is full. The caller begins an utterance on it at once. */
+  take(isNew = false): C | undefined {
+    const opened = isNew ? this.#open() : undefined;
+    if (opened !== undefined) return opened.connection;
     const now = this.#options.clock.monotonicMs();
     let found: Entry<C> | undefined;
     for (const entry of this.#entries) {

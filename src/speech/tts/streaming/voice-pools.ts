@@ -4,7 +4,7 @@
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { TtsAudioFormat } from '../speech-decoder.ts';
-import type { SpeechStream, TextToSpeech, UtteranceListener } from '../tts.ts';
+import type { SpeechStream, StreamOptions, TextToSpeech, UtteranceListener } from '../tts.ts';
 import {
   type ConnectionListener,
   ConnectionPool,
@@ -50,8 +50,8 @@ export class VoicePools<C extends VoiceConnection> {
 
   textToSpeech(release: () => Promise<void> = () => Promise.resolve()): TextToSpeech {
     const { service, model } = this.#options;
-    const stream = (voice: string | undefined, listener: UtteranceListener): SpeechStream =>
-      this.#stream(voice, listener);
+    const stream: NonNullable<TextToSpeech['stream']> = (voice, listener, how) =>
+      this.#stream(voice, listener, how);
     return {
       name: service,
       model,
@@ -66,11 +66,15 @@ export class VoicePools<C extends VoiceConnection> {
     };
   }
 
-  #stream(wanted: string | undefined, listener: UtteranceListener): SpeechStream {
+  #stream(
+    wanted: string | undefined,
+    listener: UtteranceListener,
+    { isRetry = false }: StreamOptions = {},
+  ): SpeechStream {
     const { service, model, format, means, voiceOf, urlOf } = this.#options;
     const { clock } = means;
     const voice = voiceOf(wanted);
-    const connection = this.#poolOf(urlOf(voice)).take();
+    const connection = this.#poolOf(urlOf(voice)).take(isRetry);
     const utterance = new ServiceUtterance({ service, model, format, clock, listener });
     if (connection !== undefined) return connection.open(utterance, voice);
     const fault = new ServiceFault('tts', service, 'overload', {

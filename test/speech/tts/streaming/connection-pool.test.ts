@@ -51,6 +51,16 @@ describe('a pool of connections', () => {
     expect(pool.take()).toBe(second);
   });
 
+  it('opens a new connection for a retry, whatever is idle, unless it is full', () => {
+    const { pool, opened, idle } = pooled();
+    const first = pool.take();
+    idle(0);
+    expect(pool.take(true)).not.toBe(first);
+    for (let nth = 2; nth < 256; nth++) pool.take(true);
+    expect(opened).toHaveLength(256);
+    expect(pool.take(true)).toBe(first);
+  });
+
   it('begins no utterance on a connection that is too old, though it has room', () => {
     const { clock, pool, opened } = pooled();
     const first = pool.take();
