@@ -19,7 +19,7 @@ import {
   startClosing,
   startFarewell,
 } from './engine/ending.ts';
-import { dropExtraction, takeExtracted } from './engine/extraction.ts';
+import { dropExtraction, extractFrom, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { linesFor } from './engine/language-lines.ts';
@@ -27,7 +27,7 @@ import { enterNode } from './engine/node-transition.ts';
 import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { rendered, type Step, say, type Wording, wait } from './engine/step.ts';
+import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
@@ -254,8 +254,12 @@ function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void
 
 function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
   const { state } = step;
-  if (state.phase === 'before' || state.phase === 'ending') return;
+  if (state.phase === 'before') return;
   const text = turn.text.trim();
+  if (state.phase === 'ending') {
+    if (text !== '' && state.endReason === 'user_hangup') takeLastWords(step, turn, text);
+    return;
+  }
   // A voice without words gets an answer, unless one is on its way: not one that the voice has cut off.
   if (text === '' && state.speaking.length > 0) return;
   if (text !== '') {
@@ -269,6 +273,13 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   if (state.phase === 'delayed') open(step, policy);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
   else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
+}
+
+/** Recognisers have the last words of a caller who hangs up after the values were asked for: they are asked for once more. */
+function takeLastWords(step: Step, turn: CallerTurnEvent, text: string): void {
+  step.state.turns += 1;
+  addCallerText(step.state, notedText(turn, text));
+  if (step.policy === 'model') extractFrom(step, currentNode(step));
 }
 
 /** Rejected words are not in the history. */

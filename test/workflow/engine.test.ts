@@ -537,6 +537,19 @@ describe('extraction', () => {
     expect(call.last('end').reason).toBe('user_hangup');
   });
 
+  // The last words come up to two seconds after the hang-up.
+  it('reads the last words of a caller who hangs up, and nothing answers them', () => {
+    const call = moved().ending('user_hangup').caller('On Friday.');
+    expect(call.types).toEqual(['extract']);
+    expect(call.last('extract').messages[1]?.content).toMatch(/On Friday\.$/);
+    for (const action of call.all) {
+      if (action.type !== 'extract') continue;
+      expect(call.state.phase).toBe('ending');
+      call.tell({ type: 'extracted', extractionId: action.extractionId, values: {} });
+    }
+    expect(call.actions).toEqual([...call.of('log'), { type: 'end', reason: 'user_hangup' }]);
+  });
+
   it('is not asked for when the caller has said nothing', () => {
     const call = new Conversation(asking, 'model').start().ending('user_hangup');
     expect(call.actions).toEqual([{ type: 'end', reason: 'user_hangup' }]);

@@ -50,10 +50,12 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       callerTurn(targets, event.turn);
       break;
     case 'late-turn':
+      unansweredTurn(targets, event.turn);
+      break;
     case 'last-turn':
-      targets.interim.drop();
-      turns.inc({ source: event.turn.source });
-      record.unansweredTurn(event.turn);
+      unansweredTurn(targets, event.turn);
+      // For the values of the call, while they are extracted.
+      dispatchTurn(targets, event.turn);
       break;
     case 'recognizer-lost':
       targets.dialogue.dispatch({ type: 'keys-only' });
@@ -103,6 +105,19 @@ function backchannelOf(event: Extract<CallAudioEvent, { type: 'backchannel' }>):
   return { type: 'user.backchannel', text, ...(isSaid && { muted }) };
 }
 
+function unansweredTurn({ interim, record }: AudioEventTargets, turn: CallerTurn): void {
+  interim.drop();
+  turns.inc({ source: turn.source });
+  record.unansweredTurn(turn);
+}
+
+function dispatchTurn(
+  { dialogue }: Pick<AudioEventTargets, 'dialogue'>,
+  { text, confidence, source }: CallerTurn,
+): void {
+  dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
+}
+
 function callerTurn(
   { idle, interim, record, dialogue, log }: AudioEventTargets,
   turn: CallerTurn,
@@ -112,8 +127,7 @@ function callerTurn(
   turns.inc({ source: turn.source });
   record.callerTurn(turn);
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
-  const { text, confidence, source } = turn;
-  dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
+  dispatchTurn({ dialogue }, turn);
   // What was prepared for this turn is in use, or of no use.
   dialogue.withdraw();
 }

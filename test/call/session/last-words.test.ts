@@ -14,15 +14,18 @@ const LAST_MS = 1_500;
 const simple = definition(
   [
     start('hello', { name: 'Hello', greeting: 'Hello.', allow_interrupt: true }),
-    agent('talk', { name: 'Talk', allow_interrupt: true }),
+    agent('talk', {
+      ...{ name: 'Talk', allow_interrupt: true, extraction_enabled: true },
+      extraction_variables: [{ name: 'number', type: 'string' }],
+    }),
     end('bye', { name: 'Bye' }),
   ],
   [edge('hello', 'talk', { label: 'Talk' }), edge('hello', 'bye', { label: 'Finish' })],
 );
 
-async function call() {
+async function call(lastMs = LAST_MS) {
   const { harness } = held;
-  const stt = new RecognizingService({ clock: harness.clock, name: 'stt', lastMs: LAST_MS });
+  const stt = new RecognizingService({ clock: harness.clock, name: 'stt', lastMs });
   const llm = new ScriptedModel(harness.clock);
   Object.assign(harness.speech, { stt, llm });
   await harness.prepare(simple);
@@ -46,6 +49,24 @@ describe('a caller who hangs up within a sentence', () => {
     expect(llm.spoken).toEqual([]);
     expect(await harness.bodies(run, 'recognition.usage')).toMatchObject([{ service: 'stt' }]);
     expect((await harness.events(run)).at(-1)?.body.type).toBe('call.ended');
+    expect(harness.errors).toEqual([]);
+  });
+});
+
+describe('a caller who hangs up within a later sentence', () => {
+  it('has said it also for the values of the call', async () => {
+    // Before the model has given the values.
+    const { harness, stream, run, llm, says } = await call(20);
+    llm.answers = [{ call: 'talk' }, { say: ['Which number?'] }];
+    await says('w1');
+    await harness.heardOut(stream);
+    await says('w2 w3');
+    stream.hangUp();
+    await harness.pass(1_000);
+    await harness.ended(run);
+    const asked = llm.requests.filter(({ json }) => json);
+    expect(asked.at(-1)?.messages[1]?.content).toContain('w2 w3');
+    expect(llm.spoken).toHaveLength(2);
     expect(harness.errors).toEqual([]);
   });
 });
