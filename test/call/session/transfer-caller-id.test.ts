@@ -34,7 +34,7 @@ async function shown(name: 'ari' | 'cloudonix' | 'vonage', called: string): Prom
     log: quietLog().log,
   };
   const transfer = new CallTransfer(options as CallTransferOptions);
-  const action = { type: 'transfer', toolRunId: 't', to: '+14155550199', ringS: 20 } as const;
+  const action = { type: 'transfer', toolRunId: 1, to: '+14155550199', ringS: 20 } as const;
   const { type } = await transfer.transfer(action, new AbortController().signal);
   expect(type).toBe('transferred');
   return targets.map(({ callerId }) => callerId);

@@ -67,8 +67,7 @@ describe('a call with early media', () => {
   // The call layer asks for its media again; it was hung up before that.
   it('is not hung up where its media, asked for before the answer, fail after it', async () => {
     const at = await heardTable();
-    at.asterisk.faults.rest = ({ path }) =>
-      path.endsWith('externalMedia') ? new Promise(() => undefined) : undefined;
+    at.asterisk.faults.rest = ({ path }) => (path.endsWith('externalMedia') ? 'hang' : undefined);
     const callId = await dial(at, 'early');
     await until(() => at.harness.early.length > 0, 'early media');
     const abandoned = new AbortController();
