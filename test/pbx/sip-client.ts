@@ -145,8 +145,11 @@ export class Caller {
     this.#callId = callId;
   }
 
-  /** Resolves when the INVITE is sent. `user` is an endpoint of the PBX. */
-  static async call(place: SipPlace, call: { user: string; to: string }): Promise<Caller> {
+  /** Resolves when the INVITE is sent. `user` is an endpoint of the PBX, `referTo` the number of `transfer`. */
+  static async call(
+    place: SipPlace,
+    call: { user: string; to: string; referTo?: string },
+  ): Promise<Caller> {
     const rtp = await RtpEnd.open();
     const callId = `run-${process.pid}-${rtp.port}-${performance.now()}`;
     const sipp = new SippProcess(place, 'caller', {
@@ -154,6 +157,7 @@ export class Caller {
       args: [
         ...['-m', '1', '-s', call.to, '-cid_str', callId],
         ...['-key', 'user', call.user, '-key', 'rtp_port', String(rtp.port)],
+        ...['-key', 'refer_to', call.referTo ?? 'nobody'],
       ],
     });
     return new Caller(sipp, rtp, callId);
@@ -179,6 +183,12 @@ export class Caller {
   async hold(on: boolean): Promise<void> {
     this.rtp.hold(on);
     await this.#sipp.tell(on ? 'HOLDNOW' : 'RESUMENOW', this.#callId);
+  }
+
+  /** By a REFER, as a telephone's transfer key sends it; resolves when the PBX has accepted it. */
+  async transfer(): Promise<void> {
+    await this.#sipp.tell('TRANSFERNOW', this.#callId);
+    await this.#sipp.line(/transferring/);
   }
 
   /** Right after the INVITE was accepted; resolves when it is confirmed. */

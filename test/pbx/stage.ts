@@ -111,9 +111,10 @@ export class Stage {
     }
   }
 
-  /** A telephone that calls an extension, closed at the end of the row. */
-  async callIn(extension: string): Promise<Caller> {
-    const caller = await Caller.call(this.#place, { user: CALLER, to: extension });
+  /** A telephone that calls an extension, and can transfer its call to `referTo`; closed at the end of the row. */
+  async callIn(extension: string, referTo?: string): Promise<Caller> {
+    const call = { user: CALLER, to: extension, ...(referTo !== undefined && { referTo }) };
+    const caller = await Caller.call(this.#place, call);
     this.#opened.push(() => caller.close());
     return caller;
   }

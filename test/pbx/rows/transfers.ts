@@ -1,10 +1,11 @@
 // Rows: transfers, cold and warm, and the music while the caller waits.
 
-import { NOBODY, transferAgent } from '../agents.ts';
+import { EXTENSIONS, NOBODY, transferAgent } from '../agents.ts';
 import type { RtpEnd } from '../rtp-end.ts';
 import type { Callee, Caller } from '../sip-client.ts';
 import type { Stage } from '../stage.ts';
 import { pause, until } from '../waiting.ts';
+import { hearTone } from './conversations.ts';
 import { check, type Row, seconds } from './row.ts';
 
 const SOUND_MS_MAX = 20_000;
@@ -114,4 +115,29 @@ const music: Row = {
   },
 };
 
-export const transfers: readonly Row[] = [cold, warm, music];
+/** The colleague who has answered passes the agent's call on by the transfer key of the telephone. */
+const byTelephone: Row = {
+  feature: 'transfer by the telephone',
+  async run(stage) {
+    const { long } = stage.agents;
+    const callee = await stage.callee('answers');
+    const caller = await stage.callIn(EXTENSIONS.long, callee.number.slice(1));
+    await caller.answered();
+    await hearTone(caller.rtp, 0, TONE_MS);
+    const runId = await stage.lastRunId(long);
+    const sinceMs = performance.now();
+    await caller.transfer();
+    await callee.invited(SOUND_MS_MAX);
+    const firstMs = await hearTone(callee.rtp, sinceMs, TONE_MS);
+    await caller.hangUp();
+    await hearTone(callee.rtp, performance.now(), TONE_MS);
+    const run = await stage.api.run(long.id, runId);
+    check(!run.is_completed, 'the run has ended with the first telephone');
+    callee.rtp.press('1');
+    await callee.released(END_MS_MAX);
+    await stage.completed(long, runId);
+    return `the other telephone hears the agent after ${seconds(firstMs - sinceMs)}`;
+  },
+};
+
+export const transfers: readonly Row[] = [cold, warm, music, byTelephone];
