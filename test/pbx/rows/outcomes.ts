@@ -29,6 +29,9 @@ const OUTCOMES: readonly { name: string; fate: Fate; disposition: string }[] = [
 const outcomes: Row = {
   feature: 'outcomes of calls out',
   async run(stage) {
+    const { short } = stage.agents;
+    // These are as many calls as an organization may have at once: the one of the row before is over.
+    await stage.completed(short, await stage.lastRunId(short));
     const found = await Promise.all(
       OUTCOMES.map(async ({ name, fate, disposition }) => {
         const run = await outcomeOf(stage, fate);
