@@ -1,27 +1,32 @@
-// The last status of a call, which a PBX does not report again: a store that is away is waited for.
+// The last status of a call, which a PBX reports once: it is stored again and again while the store is away.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import { pause } from '../../std/pause.ts';
 
-/** With a pause after each, three minutes; after that the watchdog closes the run. */
-const ATTEMPTS_MAX = 36;
+/** After that the watchdog closes the run. */
+const STORED_MS_MAX = 180_000;
 const PAUSE_MS = 5_000;
 
-/** `take` may be called several times. Throws its last error. */
+/** Calls `take` until it succeeds. Throws its last error after three minutes. */
 export async function untilStored(
   { clock, log }: { clock: Clock; log: Log },
   take: () => Promise<void>,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await take();
-      return;
-    } catch (error) {
-      if (attempt === ATTEMPTS_MAX) throw error;
-      log.warn({ err: error }, 'end of a call not stored yet');
+  const { signal, done } = deadlineSignal(clock, STORED_MS_MAX, 'store the end of a call');
+  try {
+    for (;;) {
+      try {
+        await take();
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.warn({ err: error }, 'end of a call not stored yet');
+      }
+      await pause(clock, PAUSE_MS, signal);
     }
-    await new Promise<void>((resolve) => {
-      clock.after(PAUSE_MS, resolve);
-    });
+  } finally {
+    done();
   }
 }

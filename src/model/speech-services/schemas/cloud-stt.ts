@@ -137,7 +137,7 @@ const assemblyai = z
       .boolean()
       .optional()
       .describe(
-        'The service is told what the agent has said, and recognises answers by it (u3 and universal-3 models). ' +
+        'Sends what the agent has said; the u3 and universal-3 models recognise answers by it. ' +
           'Default: yes.',
       ),
     end_of_turn_confidence_threshold: z.number().min(0).max(1).optional(),

@@ -11,7 +11,7 @@ import { ServiceFault, serviceFaultOf } from '../../service/service-fault.ts';
 import type { ServiceReports } from '../../service/service-reports.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, VendorTurn } from '../stt.ts';
 import { AudioRing } from './audio-ring.ts';
-import { type Mark, RecognizerSession, type SessionContext, tell } from './fallback-session.ts';
+import { type Mark, RecognizerSession, type SessionContext } from './fallback-session.ts';
 import { OpenWords } from './open-words.ts';
 import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
 import { SessionRetry } from './session-retry.ts';
@@ -195,7 +195,7 @@ export class FallbackRecognizer implements Recognizer {
       },
     });
     this.#session = session;
-    tell(session.recognizer, this.#context);
+    session.setContext(this.#context);
     this.#rotation.await(entry.service.capabilities.sessionMsMax);
   }
 

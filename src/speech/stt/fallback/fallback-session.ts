@@ -15,7 +15,7 @@ export interface Mark {
   at: number;
 }
 
-/** What a recogniser is told beside the expected input, and a new session again. */
+/** Settings of a recogniser beside the expected input. Each new session gets them. */
 export interface SessionContext {
   language?: string | undefined;
   agentText?: string;
@@ -185,6 +185,11 @@ export class RecognizerSession {
     deadline?.cancel();
   }
 
+  setContext({ language, agentText }: SessionContext): void {
+    if (language !== undefined) this.recognizer.setLanguage?.(language);
+    if (agentText !== undefined) this.recognizer.agentSaid?.(agentText);
+  }
+
   /** Resolves when it has all audio, when it is closed, or after 1 s. */
   #caughtUp(): Promise<void> {
     return new Promise((resolve) => {
@@ -316,11 +321,6 @@ export class RecognizerSession {
       },
     };
   }
-}
-
-export function tell(recognizer: Recognizer, { language, agentText }: SessionContext): void {
-  if (language !== undefined) recognizer.setLanguage?.(language);
-  if (agentText !== undefined) recognizer.agentSaid?.(agentText);
 }
 
 function shift(given: RecognizedWords, byMs: number): RecognizedWords {
