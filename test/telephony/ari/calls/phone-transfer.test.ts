@@ -122,13 +122,19 @@ it('a call that we dialled goes on too', async () => {
   await nothingLeft(at);
 });
 
-it('the destination of a transfer may transfer the caller on', async () => {
-  const at = await table();
-  const { callId, audio } = await talks(at);
+/** By a cold transfer. The colleague's channel. */
+async function handOver(at: Table, callId: string): Promise<string> {
   const target = { to: 'Local/answer@out-dest/n', callerId: '8000', ringS: 20 };
   const transfer = at.provider.control.transfer(at.credentials, callId, target, patient);
   const colleague = await transferLeg(at);
   await transfer;
+  return colleague;
+}
+
+it('the destination of a transfer may transfer the caller on', async () => {
+  const at = await table();
+  const { callId, audio } = await talks(at);
+  const colleague = await handOver(at, callId);
   await until(() => audio.closedWith !== null, 'the end of our media');
   const other = at.asterisk.transferByPhone(colleague);
   await at.clock.advanceAsync(1_000);
@@ -142,10 +148,7 @@ it('the destination of a transfer may transfer the caller on', async () => {
 it('the caller stays with whom the destination has transferred unseen', async () => {
   const at = await table();
   const { callId } = await talks(at);
-  const target = { to: 'Local/answer@out-dest/n', callerId: '8000', ringS: 20 };
-  const transfer = at.provider.control.transfer(at.credentials, callId, target, patient);
-  const colleague = await transferLeg(at);
-  await transfer;
+  const colleague = await handOver(at, callId);
   const other = await transferUnseen(at, colleague);
   expect(bridgeOf(at, other.id)).toContain(callId);
   await cut(at, other.id);
