@@ -131,21 +131,15 @@ export function createCallControl(parts: CallParts): CallControl {
   return new CallControl({
     intake,
     connect,
-    clients: {
-      starts: new IdempotentStarts({ store, routes, random, dialler, stranded: strandedStarts }),
-      hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
-      digits: new DigitRequests({ store, registry, hangUps, clock }),
-    },
-    inbound: {
-      webhooks: new InboundWebhooks({ store, providers, runs, connect, random, log }),
-      leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
-    },
-    services: {
-      campaignCalls,
-      textChats,
-      pbxLines,
-      strandedStarts,
-    },
+    starts: new IdempotentStarts({ store, routes, random, dialler, stranded: strandedStarts }),
+    hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
+    digits: new DigitRequests({ store, registry, hangUps, clock }),
+    inboundWebhooks: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+    leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
+    campaignCalls,
+    textChats,
+    pbxLines,
+    strandedStarts,
     remaining: new RemainingCalls({ connect, events, log }),
   });
 }
@@ -184,22 +178,51 @@ function connectServices(parts: CallParts): ConnectServices {
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
   const preparation = new CallPreparation({
-    ...{ planner, registry, unconnected, tokens, actions, clock, publicUrl },
+    planner,
+    registry,
+    unconnected,
+    tokens,
+    actions,
+    clock,
+    publicUrl,
   });
   const providerEvents = new ProviderEvents({
-    ...{ store, providers, events, registry, clock, log },
-    unanswered: { preparation, unconnected },
-    proof: { verifier, confirmation },
+    store,
+    providers,
+    events,
+    registry,
+    clock,
+    log,
+    preparation,
+    unconnected,
+    verifier,
+    confirmation,
   });
   const transferResults = new TransferResults({
-    ...{ store, events, registry, hangUps, providerEvents, confirmation, clock, log },
+    store,
+    events,
+    registry,
+    hangUps,
+    providerEvents,
+    confirmation,
+    clock,
+    log,
   });
   const transfers = new TransferDestinations({
-    ...{ results: transferResults, actions, tokens, random, publicUrl, clock, log },
+    results: transferResults,
+    actions,
+    tokens,
+    random,
+    publicUrl,
+    clock,
+    log,
   });
   const session = { services, http, closing, hangUps, transferLegs: transfers };
   const starts = new SessionStarts({
-    ...{ store, files, events, registry },
+    store,
+    files,
+    events,
+    registry,
     session: { ...session, publicUrl, random, clock, log },
   });
   return {
@@ -212,7 +235,14 @@ function connectServices(parts: CallParts): ConnectServices {
     preparation,
     answered: new AnsweredCalls({ watchdog, preparation, actions, log }),
     admissions: new MediaAdmissions({
-      ...{ registry, starts, tokens, unconnected, transfers, publicUrl, clock, log },
+      registry,
+      starts,
+      tokens,
+      unconnected,
+      transfers,
+      publicUrl,
+      clock,
+      log,
     }),
     providerEvents,
     transferResults,

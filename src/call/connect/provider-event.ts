@@ -44,11 +44,13 @@ export interface ProviderEventsDeps {
   store: Pick<Store, 'runs' | 'telephony' | 'reportedCalls'>;
   providers: { byName(name: ProviderName): TelephonyProvider | undefined };
   events: EventLog;
-  /** What shows that a webhook is true: its signature, or the provider's own answer. */
-  proof: { verifier: WebhookVerifier; confirmation: CallConfirmation };
+  /** Checks a webhook's signature. */
+  verifier: WebhookVerifier;
+  /** Asks the provider about a webhook that it does not sign. */
+  confirmation: CallConfirmation;
   registry: CallRegistry;
-  /** Of calls without media. */
-  unanswered: { preparation: Pick<CallPreparation, 'openMedia'>; unconnected: UnconnectedCalls };
+  preparation: Pick<CallPreparation, 'openMedia'>;
+  unconnected: UnconnectedCalls;
   clock: Clock;
   log: Log;
 }
@@ -66,10 +68,12 @@ export class ProviderEvents {
 
   constructor(deps: ProviderEventsDeps) {
     this.#deps = deps;
-    const { store, proof, clock, log } = deps;
-    const { confirmation } = proof;
+    const { store, confirmation, clock, log } = deps;
     this.#reports = new UnprovenReports({
-      ...{ store, confirmation, clock, log },
+      store,
+      confirmation,
+      clock,
+      log,
       onStatus: (call, step) => this.takeStatus(call, step),
     });
   }
@@ -101,9 +105,9 @@ export class ProviderEvents {
     request: ProviderRequest,
   ): Promise<ProviderCall | 'unproven' | undefined> {
     const { webhook, name } = provider;
-    const { store, proof } = this.#deps;
+    const { store, verifier } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
-      proof.verifier.isSigned(provider, request, credentials);
+      verifier.isSigned(provider, request, credentials);
     // For what is not proven, the same look-ups for every id, so that they take as long.
     const { run, configuration } = (await store.reportedCalls.find(runId)) ?? {};
     const isOfRun = webhook.isOfRun?.(request, runId) !== false;
@@ -113,7 +117,7 @@ export class ProviderEvents {
       isSigned(configuration) &&
       isOfRun
     ) {
-      await proof.verifier.refuseReplay(provider, request);
+      await verifier.refuseReplay(provider, request);
       return { run, configuration, provider };
     }
     const account = webhook.accountOf(request);
@@ -147,12 +151,12 @@ export class ProviderEvents {
   ): Promise<string | undefined> {
     const provider = this.#hosted(name);
     if (provider === undefined) return undefined;
-    const { store, proof } = this.#deps;
+    const { store, verifier } = this.#deps;
     const { webhook } = provider;
     const ofAccount = await store.telephony.listOfAccount(name, webhook.accountOf(request) ?? '');
     const isReport = webhook.isReport?.(request) === true;
     const senders = ofAccount.filter(
-      ({ credentials }) => isReport || proof.verifier.isSigned(provider, request, credentials),
+      ({ credentials }) => isReport || verifier.isSigned(provider, request, credentials),
     );
     if (senders.length === 0 && !isReport) throw new GatewayError('WEBHOOK_SIGNATURE');
     const event = webhook.parse(request);
@@ -212,7 +216,7 @@ export class ProviderEvents {
     const event = webhook.parse(request);
     if (capabilities.webhookProof === 'full' || event.kind === 'other') return event;
     if (event.kind !== 'status') return undefined;
-    return this.#deps.proof.confirmation.confirmed(call, event);
+    return this.#deps.confirmation.confirmed(call, event);
   }
 
   /** Handles a status of a call, from a webhook or from a PBX. */
@@ -270,7 +274,7 @@ export class ProviderEvents {
     }
     if (!this.#deps.registry.connected(id)) {
       if (await this.#talksElsewhere(call.run)) return; // That process detects it by its media.
-      await this.#deps.unanswered.unconnected.end(call, {
+      await this.#deps.unconnected.end(call, {
         reason: unconnectedReason(status),
         by: 'provider',
       });
@@ -292,7 +296,7 @@ export class ProviderEvents {
     event: Extract<ProviderEvent, { kind: 'media-failed' }>,
   ): Promise<void> {
     const { run, provider } = call;
-    const { store, registry, unanswered, clock } = this.#deps;
+    const { store, registry, preparation, unconnected, clock } = this.#deps;
     await store.runs.appendCallback(run.id, event.dedupeKey, {
       status: 'media-failed',
       timestamp: stamp(clock.now()),
@@ -303,13 +307,10 @@ export class ProviderEvents {
     if (!isOurs || run.state !== 'initialized' || registry.connected(run.id)) return;
     // They came to a process that is gone. The one that goes on with the call asks for media again.
     const isLeft = run.callType === 'inbound' && !registry.has(run.id);
-    if (isLeft || unanswered.preparation.openMedia(run.id)) return;
+    if (isLeft || preparation.openMedia(run.id)) return;
     const facts = { provider: provider.name, action: 'open-media', reason: event.reason };
     const fault = new GatewayError('PROVIDER_REFUSED', facts);
-    await unanswered.unconnected.fail(
-      { ...call, run: { ...run, providerCallId: event.callId } },
-      fault,
-    );
+    await unconnected.fail({ ...call, run: { ...run, providerCallId: event.callId } }, fault);
   }
 
   async #takeAnsweredBy(

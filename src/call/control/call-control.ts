@@ -28,16 +28,15 @@ const NO_RUN = '0';
 export interface CallControlDeps {
   intake: CallIntake;
   connect: ConnectServices;
-  /** Requests of clients. */
-  clients: { starts: IdempotentStarts; hangUps: HangUpRequests; digits: DigitRequests };
-  inbound: { webhooks: InboundWebhooks; leftAnswers: LeftAnswers };
-  /** Background jobs and other parts. */
-  services: {
-    campaignCalls: CampaignCalls;
-    textChats: TextChats;
-    pbxLines: PbxConnections;
-    strandedStarts: StrandedStarts;
-  };
+  starts: IdempotentStarts;
+  hangUps: HangUpRequests;
+  digits: DigitRequests;
+  inboundWebhooks: InboundWebhooks;
+  leftAnswers: LeftAnswers;
+  campaignCalls: CampaignCalls;
+  textChats: TextChats;
+  pbxLines: PbxConnections;
+  strandedStarts: StrandedStarts;
   remaining: RemainingCalls;
 }
 
@@ -49,7 +48,7 @@ export class CallControl implements CallService {
 
   constructor(deps: CallControlDeps) {
     this.#deps = deps;
-    const { campaignCalls, textChats, pbxLines } = deps.services;
+    const { campaignCalls, textChats, pbxLines } = deps;
     this.campaignCalls = campaignCalls;
     this.textChats = textChats;
     this.pbxLines = pbxLines;
@@ -57,7 +56,7 @@ export class CallControl implements CallService {
 
   /** Begins what a process that holds calls does by itself until it drains. Of a gateway's processes one has the PBXs. */
   async startJobs({ hasPbxs }: { hasPbxs: boolean }): Promise<void> {
-    this.#deps.services.strandedStarts.start();
+    this.#deps.strandedStarts.start();
     if (hasPbxs) await this.pbxLines.start();
   }
 
@@ -71,11 +70,11 @@ export class CallControl implements CallService {
   }
 
   start(request: StartCall): Promise<StartedCall> {
-    return this.#start(() => this.#deps.clients.starts.start(request));
+    return this.#start(() => this.#deps.starts.start(request));
   }
 
   startTest(request: TestCall): Promise<StartedCall> {
-    return this.#start(() => this.#deps.clients.starts.startTest(request));
+    return this.#start(() => this.#deps.starts.startTest(request));
   }
 
   async #start(start: () => Promise<Run>): Promise<StartedCall> {
@@ -90,26 +89,26 @@ export class CallControl implements CallService {
   }
 
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
-    return this.#deps.clients.hangUps.hangUp(wanted);
+    return this.#deps.hangUps.hangUp(wanted);
   }
 
   sendDigits(wanted: DigitsWanted): Promise<void> {
-    return this.#deps.clients.digits.send(wanted);
+    return this.#deps.digits.send(wanted);
   }
 
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
-    const { intake, inbound } = this.#deps;
+    const { intake, inboundWebhooks } = this.#deps;
     const refusal = intake.refusal();
-    if (refusal !== undefined) return inbound.webhooks.refuse(request, refusal);
-    return intake.counted(() => inbound.webhooks.answer(request, workflowId));
+    if (refusal !== undefined) return inboundWebhooks.refuse(request, refusal);
+    return intake.counted(() => inboundWebhooks.answer(request, workflowId));
   }
 
   /** Goes on with an inbound call whose process was killed before the call was answered. False: the run is to be
    *  closed. */
   async answerAgain(runId: string): Promise<boolean> {
-    const { intake, inbound } = this.#deps;
+    const { intake, leftAnswers } = this.#deps;
     if (intake.refusal() !== undefined) return false;
-    return intake.counted(() => inbound.leftAnswers.answerAgain(runId));
+    return intake.counted(() => leftAnswers.answerAgain(runId));
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
@@ -153,7 +152,7 @@ export class CallControl implements CallService {
     await remaining.endAll();
     await this.pbxLines.stop();
     await this.textChats.stop();
-    this.#deps.services.strandedStarts.stop();
+    this.#deps.strandedStarts.stop();
     intake.stop();
     await remaining.flush();
   }
