@@ -51,7 +51,10 @@ export function openExaminations(
 ): Examinations {
   const { store, providers, egress, callService, readiness } = parts;
   const calls = new ExaminationCalls({
-    ...{ store, clock, random, log },
+    store,
+    clock,
+    random,
+    log,
     isDraining: () => readiness.reasons.includes('draining'),
     routes: new OutboundRoutes({ store, providers, random }),
     createProvider: (name, onExchange) => createHostedProvider(name, { clock, egress, onExchange }),
@@ -59,7 +62,8 @@ export function openExaminations(
     gateway: { publicUrl: config.publicUrl, version: ownVersion() },
   });
   const media = createMediaServer({
-    ...{ clock, log },
+    clock,
+    log,
     limits: { socketsMax: SOCKETS_MAX },
     authorize: (path, headers) => calls.admit(path, headers),
     isExpected: (path) => calls.isExpected(path),

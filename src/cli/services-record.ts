@@ -40,7 +40,8 @@ export async function servicesRecord(
       finish = resolve;
     });
     const relay = await startRelay({
-      ...{ to, capture },
+      to,
+      capture,
       onSession() {
         done += 1;
         if (done >= wanted) systemClock.after(REST_MS, finish);

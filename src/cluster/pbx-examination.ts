@@ -27,8 +27,13 @@ function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>)
     const worker = workers.pbxWorker();
     if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
     return worker.examine({
-      ...{ provider: name, organizationId, configurationId },
-      ...{ numbers, publicUrl, ...(calls !== undefined && { calls }) },
+      provider: name,
+      organizationId,
+      configurationId,
+
+      numbers,
+      publicUrl,
+      ...(calls !== undefined && { calls }),
     });
   };
 }

@@ -105,7 +105,8 @@ export class SpeechServices {
     const changes = new CallReports<ServiceChange>(CHANGES_MAX);
     const held = new CallSessions(this.#means.clock);
     const reports = new ServiceReports({
-      ...{ onPermanentFault: permanent.report, onChanged: changes.report },
+      onPermanentFault: permanent.report,
+      onChanged: changes.report,
     });
     const planning = { faults, held, reports, log };
     const lists = {
@@ -138,7 +139,9 @@ export class SpeechServices {
       return [[id, { ...speech, ...languagesOf(node) }]];
     });
     const plan: SpeechPlan = {
-      ...{ stt, ...voice, llm },
+      stt,
+      ...voice,
+      llm,
       ...languagesOf(first),
       ...(lists.tts.all.some(({ length }) => length > 0) && { release: () => held.release() }),
       ...(ofNodes.length > 0 && { nodes: sharedNodes(ofNodes) }),
@@ -193,7 +196,10 @@ export class SpeechServices {
     const stt = createSttFallback({
       services: services.length === 0 ? some : services,
       others: filled,
-      ...{ clock, log, reports },
+
+      clock,
+      log,
+      reports,
     });
     const empty = [...usableLists.keys()].filter((nth) => usableLists[nth]?.length === 0);
     return { stt, unusable: new Set(empty) };

@@ -91,8 +91,18 @@ async function openIn(
   const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
   const secrets = new SecretBox(keys, random);
   const context: StoreContext = {
-    ...{ ...identity, formerEpochs: [], organizationTurns: organizationTurns() },
-    ...{ db, clock, time, random, secrets, callLimit, publicLinkDays, log },
+    ...identity,
+    formerEpochs: [],
+    organizationTurns: organizationTurns(),
+
+    db,
+    clock,
+    time,
+    random,
+    secrets,
+    callLimit,
+    publicLinkDays,
+    log,
   };
   const { isAlone } = engine;
   const place = await openPlace(context, { options, dataFolder, isAlone, onReentered });

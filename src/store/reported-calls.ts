@@ -37,7 +37,10 @@ export class ReportedCalls {
       return { run: toRun(row), configuration: undefined };
     }
     const configuration = toConfiguration(this.#context, {
-      ...{ name, provider, credentials, sealed_fields: sealed },
+      name,
+      provider,
+      credentials,
+      sealed_fields: sealed,
       id: row.configuration_id ?? '',
       organization_id: row.organization_id,
       is_default_outbound: row.is_default_outbound ?? false,

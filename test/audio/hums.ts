@@ -53,7 +53,10 @@ const MOUTHS = {
 } as const;
 
 const syllable = (mouth: Syllable['mouth'], ms: number, rest: Partial<Syllable>): Syllable => ({
-  ...{ mouth, ms, pitch: [1, 1] as const, breathMs: 0 },
+  mouth,
+  ms,
+  pitch: [1, 1] as const,
+  breathMs: 0,
   ...rest,
 });
 

@@ -130,7 +130,11 @@ function cost(work: () => void): number {
 function begin(nth: number): SteadyCall {
   const socket = new OpenSocket();
   const connection = new MediaConnection({
-    ...{ socket, head: Buffer.alloc(0), side: 'server', log, clock },
+    socket,
+    head: Buffer.alloc(0),
+    side: 'server',
+    log,
+    clock,
     limits: DEFAULT_MEDIA_LIMITS,
     onClosed: () => undefined,
   });
@@ -165,7 +169,11 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
 function open(link: MediaSession): CallAudio {
   let windows = 0;
   const audio = new CallAudio({
-    ...{ clock, mediaClock, log, wire: link, onEvent: ignoreEvents },
+    clock,
+    mediaClock,
+    log,
+    wire: link,
+    onEvent: ignoreEvents,
     codecIn: pcmu,
     codecOut: pcmu,
     lead: link.traits.lead,

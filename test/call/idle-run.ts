@@ -10,9 +10,16 @@ export function newRunOf(harness: CallHarness, more: Partial<NewRun> = {}): NewR
     workflowId: harness.workflow.id,
     definitionId: harness.version.id,
     name: 'WR-1',
-    ...{ mode: 'twilio', callType: 'outbound' },
-    ...{ configurationId: null, providerCallId: null },
-    ...{ initialContext: {}, gatheredContext: {}, logs: {} },
+
+    mode: 'twilio',
+    callType: 'outbound',
+
+    configurationId: null,
+    providerCallId: null,
+
+    initialContext: {},
+    gatheredContext: {},
+    logs: {},
     ...more,
   };
 }

@@ -83,7 +83,14 @@ beforeEach(async () => {
   const [random, { node }, syncNext] = [systemRandom, store, async () => false];
   const interruptedExtra = 0;
   dispatcher = new Dispatcher({
-    ...{ store, calls, node, clock, random, log, syncNext, interruptedExtra },
+    store,
+    calls,
+    node,
+    clock,
+    random,
+    log,
+    syncNext,
+    interruptedExtra,
   });
   const query = Client.prototype.query;
   vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...from) {

@@ -178,8 +178,13 @@ describe('patchbay asterisk config', () => {
 
 describe('patchbay providers sync', () => {
   const change = {
-    ...{ kind: 'number', subject: '+14155550100', from: 'https://old.example.com/voice' },
-    ...{ to: 'https://gw.example.com/inbound', state: 'planned', message: null },
+    kind: 'number',
+    subject: '+14155550100',
+    from: 'https://old.example.com/voice',
+
+    to: 'https://gw.example.com/inbound',
+    state: 'planned',
+    message: null,
   };
   const sync = (changes: object[]) => {
     answers[`POST ${path}/sync`] = { status: 200, body: { changes } };

@@ -12,7 +12,12 @@ import { runCli } from '../../src/cli/cli.ts';
 const ROOT = '/api/v1/organizations/telephony-configs/7';
 const CALL = `${ROOT}/examination-calls/examination-1`;
 const step = (key: string, verdict: string, advice: string | null = null) => ({
-  ...{ key, title: key, verdict, message: `${key} ${verdict}.`, advice, at_ms: 1_240 },
+  key,
+  title: key,
+  verdict,
+  message: `${key} ${verdict}.`,
+  advice,
+  at_ms: 1_240,
 });
 const finding = (key: string, verdict: string) => {
   const { at_ms: _, ...rest } = step(key, verdict);

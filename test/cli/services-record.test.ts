@@ -58,7 +58,12 @@ function open(url: string) {
   const faults: ServiceFault[] = [];
   const { clock, egress } = serviceMeans(systemClock);
   const socket = new VendorSocket({
-    ...{ job: 'stt', service: 'acme', url, secrets: [], clock, egress },
+    job: 'stt',
+    service: 'acme',
+    url,
+    secrets: [],
+    clock,
+    egress,
     headers: { authorization: `Token ${KEY}` },
     listener: { onText: (text) => texts.push(text), onFault: (fault) => faults.push(fault) },
   });
@@ -90,7 +95,9 @@ describe('patchbay services record', () => {
     expect(lines.map(({ atMs: _, session: __, ...line }) => line)).toEqual(
       expect.arrayContaining([
         {
-          ...{ from: 'client', method: 'GET', path: '/v1/listen' },
+          from: 'client',
+          method: 'GET',
+          path: '/v1/listen',
           query: [
             ['model', 'm'],
             ['token', 'KEY'],
@@ -177,9 +184,13 @@ describe('patchbay services record', () => {
     const http = new ServiceHttp({ job: 'llm', service: 'acme', secrets: [], means });
     opened.push(http);
     const answer = await http.request({
-      ...{ method: 'POST', url: `${url}/v1/chat`, body: JSON.stringify({ model: 'm' }) },
+      method: 'POST',
+      url: `${url}/v1/chat`,
+      body: JSON.stringify({ model: 'm' }),
       headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      ...{ signal: new AbortController().signal, answerMsMax: 5_000 },
+
+      signal: new AbortController().signal,
+      answerMsMax: 5_000,
     });
     expect((await answer.bytes(1_000)).toString()).toBe(
       `data: {"delta":"Hello ${KEY}"}\n\ndata: [DONE]\n\n`,

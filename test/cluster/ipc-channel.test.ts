@@ -75,8 +75,13 @@ it('a late reply to a process that died is none to the one that has its number n
   const answers: unknown[] = [];
   void link.request(2, 'start', {}, 1_000).then((body) => answers.push(body));
   const replies = sent.map((asked, index) => ({
-    ...{ kind: 'reply', from: 2, to: 1, bytes: 9 },
-    ...{ id: asked.kind === 'request' ? asked.id : 0, body: index === 0 ? 'stranger' : 'own' },
+    kind: 'reply',
+    from: 2,
+    to: 1,
+    bytes: 9,
+
+    id: asked.kind === 'request' ? asked.id : 0,
+    body: index === 0 ? 'stranger' : 'own',
   }));
   for (const reply of replies) transport.onMessage(reply, undefined);
   await Promise.resolve();

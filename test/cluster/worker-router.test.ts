@@ -35,8 +35,14 @@ function withWorkers(harness: CallHarness) {
     return row && { node: String(row['owner_node']), isOwn: false };
   };
   const at = {
-    ...{ there: [1, 2], idlest: 1, asked: [] as string[], waits: 0, busy: deferred() },
-    ...{ isSingle: false, ownersRead: 0 },
+    there: [1, 2],
+    idlest: 1,
+    asked: [] as string[],
+    waits: 0,
+    busy: deferred(),
+
+    isSingle: false,
+    ownersRead: 0,
   };
   at.busy.resolve();
   const control = (number: number): CallControl => {

@@ -28,8 +28,12 @@ beforeAll(async () => {
   await vi.waitFor(() => expect(WORKERS.every((worker) => rig.pidOf(worker) > 0)).toBe(true), POLL);
   await api.useOwnKey('Test');
   telnyx = await startFakeTelnyx({
-    ...{ apiKey: API_KEY, connectionId: CONNECTION_ID, seedHex: SEED_HEX },
-    ...{ gatewayUrl: rig.gateway.url, numbers: [NUMBER] },
+    apiKey: API_KEY,
+    connectionId: CONNECTION_ID,
+    seedHex: SEED_HEX,
+
+    gatewayUrl: rig.gateway.url,
+    numbers: [NUMBER],
   });
   const config = telnyxRow.configuration(telnyx.baseUrl);
   const configurationId = await api.createConfiguration('Telnyx', config, false);

@@ -31,7 +31,9 @@ describe.each([1, 0])('a gateway with %i workers', (workers) => {
   beforeAll(async () => {
     port = await freePort();
     gateway = await Gateway.start({
-      ...{ dataFolder: join(folder, 'data'), logFile, port },
+      dataFolder: join(folder, 'data'),
+      logFile,
+      port,
       env: {
         PATCHBAY_WORKERS: String(workers),
         PATCHBAY_STT: 'none',

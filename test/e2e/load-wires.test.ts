@@ -30,8 +30,13 @@ it.each(HOSTED)(
   'holds calls of %s, to which every frame comes in order',
   async (provider) => {
     const target = await useGateway({
-      ...{ url: new URL(gateway.webhookUrl).origin, apiKey: gateway.agent?.apiKey ?? '' },
-      ...{ pid: gateway.pid, provider, scenario: 'talk', providerHost: '127.0.0.1' },
+      url: new URL(gateway.webhookUrl).origin,
+      apiKey: gateway.agent?.apiKey ?? '',
+
+      pid: gateway.pid,
+      provider,
+      scenario: 'talk',
+      providerHost: '127.0.0.1',
     });
     try {
       const lost = { lostFrames: 0, reorderedFrames: 0, unsentFrames: 0, faults: 0 };
@@ -56,8 +61,14 @@ async function held(target: LoadTarget): Promise<LoadSummary | undefined> {
   const client = new LoadClient();
   try {
     const options = loadOptionsOf(target, {
-      ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },
-      ...{ leadMs: 80, cores: undefined, hostilePerSecond: 0 },
+      scenario: 'talk',
+      calls: CALLS,
+      callsPerSecond: 20,
+      interruptionsPerSecond: 1,
+
+      leadMs: 80,
+      cores: undefined,
+      hostilePerSecond: 0,
     });
     let { markedFrames } = await client.ask({ order: 'place', options });
     for (let ms = 0; ms < HEARD_MS_MAX && markedFrames < FRAMES_MIN; ms += POLL_MS) {

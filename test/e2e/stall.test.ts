@@ -27,8 +27,14 @@ beforeEach(async () => {
   });
   client = new LoadClient();
   const options = loadOptionsOf(target, {
-    ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },
-    ...{ leadMs: 80, cores: undefined, hostilePerSecond: 0 },
+    scenario: 'talk',
+    calls: CALLS,
+    callsPerSecond: 20,
+    interruptionsPerSecond: 1,
+
+    leadMs: 80,
+    cores: undefined,
+    hostilePerSecond: 0,
   });
   await client.ask({ order: 'place', options });
   await pause(3_000); // Everybody speaks.

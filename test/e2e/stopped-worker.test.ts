@@ -28,8 +28,14 @@ it('calls go on after their worker was stopped for 8 s', async () => {
   const worker = workerOf(target.pid ?? 0);
   client = new LoadClient();
   const options = loadOptionsOf(target, {
-    ...{ scenario: 'talk', calls: CALLS, callsPerSecond: 20, interruptionsPerSecond: 1 },
-    ...{ leadMs: 80, cores: undefined, hostilePerSecond: 0 },
+    scenario: 'talk',
+    calls: CALLS,
+    callsPerSecond: 20,
+    interruptionsPerSecond: 1,
+
+    leadMs: 80,
+    cores: undefined,
+    hostilePerSecond: 0,
   });
   await client.ask({ order: 'place', options });
   await pause(3_000); // Everybody speaks.

@@ -122,8 +122,13 @@ describe('a signature of Vobiz under a forged body', () => {
       const { call, runId } = await talking('vobiz');
       const before = await api.runIds(agents.vobiz);
       const invented = {
-        ...{ ['CallUUID']: randomUUID(), ['Direction']: 'inbound', ['Event']: 'StartApp' },
-        ...{ ['CallStatus']: 'ringing', ['From']: CALLER, ['To']: NUMBERS.vobiz },
+        ['CallUUID']: randomUUID(),
+        ['Direction']: 'inbound',
+        ['Event']: 'StartApp',
+
+        ['CallStatus']: 'ringing',
+        ['From']: CALLER,
+        ['To']: NUMBERS.vobiz,
       };
       const reply = await post('inbound/run', invented, signed('vobiz', 'inbound/run', {}));
       expect(reply).toMatchObject({ status: 200, body: expect.not.stringContaining('<Stream') });
@@ -158,7 +163,9 @@ describe('a nonce of Plivo', () => {
       const url = `${rig.gateway.url}/api/v1/telephony/${path}`;
       const replayed = {
         ['X-Plivo-Signature-V3']: plivoSignature(plivoDialect.authToken, {
-          ...{ url, form: forged, nonce },
+          url,
+          form: forged,
+          nonce,
         }),
         ['X-Plivo-Signature-V3-Nonce']: nonce,
       };

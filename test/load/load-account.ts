@@ -71,7 +71,11 @@ async function twilioAccount(
   const accountSid = `AC${series.toString(16).padStart(32, '5')}`;
   const authToken = `load-${series}`;
   const fake = await startFakeTwilio({
-    ...{ accountSid, authToken, publicWebhookBase: gatewayUrl, numbers: [number], host },
+    accountSid,
+    authToken,
+    publicWebhookBase: gatewayUrl,
+    numbers: [number],
+    host,
   });
   const credentials = { ['account_sid']: accountSid, ['auth_token']: authToken };
   const restUrl = reachable(fake.baseUrl, providerHost);

@@ -98,14 +98,20 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
     remote = await useGateway({
       url: gateway.url,
       apiKey: await gateway.firstKey(),
-      ...{ pid, provider, scenario },
+
+      pid,
+      provider,
+      scenario,
       providerHost: LOOPBACK,
       services,
     });
     if (cores !== undefined) for (const each of [pid, server?.pid ?? pid]) pinFamily(each, cores);
     return {
       ...remote,
-      ...{ isBreakable: options.isBreakable, databasePid: server?.pid, stop },
+
+      isBreakable: options.isBreakable,
+      databasePid: server?.pid,
+      stop,
       connect: databaseOf(dataFolder, server?.url).connect,
     };
   } catch (error) {
@@ -152,7 +158,11 @@ export async function useGateway(options: {
   const to = `${NUMBER.slice(0, 4)}${String(series % 10 ** 7).padStart(8, '0')}`;
   // Its REST interface answers the gateway; the calls come from the load process.
   const { account, configuration, close } = await startAccount({
-    ...{ provider, gatewayUrl: url, number: to, series, providerHost },
+    provider,
+    gatewayUrl: url,
+    number: to,
+    series,
+    providerHost,
   });
   const api = new ApiClient(url, apiKey);
   try {

@@ -85,7 +85,10 @@ async function runSeries(command: LoadCommand): Promise<void> {
   const figures = await withTarget(command, (target) =>
     measureSeries(target, {
       ...callOptions(command),
-      ...{ total, callSeconds, outages: outagesOf(command) },
+
+      total,
+      callSeconds,
+      outages: outagesOf(command),
     }),
   );
   const { looks, before, after, ...rest } = figures;

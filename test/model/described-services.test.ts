@@ -189,15 +189,21 @@ describe('the address of a service', () => {
 describe('a stored description', () => {
   const description = { audio, open: [{ api_key: '{key}', token: 'x {key}' }] };
   const service = {
-    ...{ provider: 'websocket_stt', base_url: 'wss://stt.example', description },
-    ...{ api_key: 'key-0123456789', api_secret: 'secret-0123456789' },
+    provider: 'websocket_stt',
+    base_url: 'wss://stt.example',
+    description,
+
+    api_key: 'key-0123456789',
+    api_secret: 'secret-0123456789',
   };
 
   it('is shown as it is, with its keys masked, and comes back with them', () => {
     const shown = maskServices(service);
     expect(shown).toEqual({
       ...service,
-      ...{ api_key: '************6789', api_secret: '************6789' },
+
+      api_key: '************6789',
+      api_secret: '************6789',
     });
     expect(withStoredSecrets('stt', shown as typeof service, [service])).toEqual(service);
   });

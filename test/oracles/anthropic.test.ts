@@ -26,11 +26,15 @@ async function start(apiKey = KEY) {
   const server = await startAnthropicServer(KEY);
   opened.push(server);
   const defaultHeaders = {
-    ...{ 'anthropic-version': '2023-06-01', 'x-api-key': apiKey },
+    'anthropic-version': '2023-06-01',
+    'x-api-key': apiKey,
     authorization: null,
   };
   const client = new Anthropic({
-    ...{ apiKey, baseURL: server.origin, maxRetries: 0, defaultHeaders },
+    apiKey,
+    baseURL: server.origin,
+    maxRetries: 0,
+    defaultHeaders,
   });
   return { server, client };
 }

@@ -42,7 +42,9 @@ describe('the SDK of OpenAI and ours, on audio', () => {
   it('ask for speech alike', async () => {
     const { server, client, base_url } = await start();
     const answer = await client.audio.speech.create({
-      ...{ model: 'gpt-4o-mini-tts', voice: 'alloy', input: 'Hello there.' },
+      model: 'gpt-4o-mini-tts',
+      voice: 'alloy',
+      input: 'Hello there.',
       response_format: 'pcm',
     });
     expect(Buffer.from(await answer.arrayBuffer()).equals(pcm)).toBe(true);
@@ -74,12 +76,18 @@ describe('the SDK of OpenAI and ours, on audio', () => {
       Buffer.alloc(8_000),
     ]);
     const transcript = await client.audio.transcriptions.create({
-      ...{ model: 'gpt-4o-transcribe', response_format: 'json', temperature: 0, language: 'en' },
+      model: 'gpt-4o-transcribe',
+      response_format: 'json',
+      temperature: 0,
+      language: 'en',
       file: await toFile(wav, 'a.wav', { type: 'audio/wav' }),
     });
     expect(transcript.text).toBe('two tickets');
     const settings = sttServices.openai.parse({
-      ...{ provider: 'openai', api_key: KEY, base_url, language: 'en' },
+      provider: 'openai',
+      api_key: KEY,
+      base_url,
+      language: 'en',
     });
     const stt = createSttService(settings, serviceMeans(systemClock));
     let heard = '';

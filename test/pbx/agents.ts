@@ -98,7 +98,8 @@ export async function transferAgent(
   await api.configureWorkflow(agent.id, {
     max_user_idle_timeout: 60,
     model_configuration_v2_override: {
-      ...{ version: 2, mode: 'byok' },
+      version: 2,
+      mode: 'byok',
       byok: { mode: 'pipeline', pipeline: { llm } },
     },
   });

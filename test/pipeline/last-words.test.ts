@@ -55,7 +55,8 @@ describe('the last words of a caller who leaves', () => {
 
   it('come once where their final words were asked for already', async () => {
     const { rig, lastTurns } = call({
-      ...{ lastMs: 100, finalMs: 5_000 },
+      lastMs: 100,
+      finalMs: 5_000,
       capabilities: { finalMsP99: 2_000 },
     });
     await says(rig, 'w1 w2');
@@ -83,7 +84,9 @@ describe('the last words of a caller who leaves', () => {
       const { name, model, capabilities } = service;
       const finish = () => Promise.reject(new Error('broken'));
       return {
-        ...{ name, model, capabilities },
+        name,
+        model,
+        capabilities,
         open: (...[expectation, listener]) =>
           Object.assign(service.open(expectation, listener), { finish }),
         close: () => service.close(),

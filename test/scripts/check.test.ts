@@ -12,7 +12,9 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-check-'));
   const scripts = {
-    ...{ good: 'echo fine', bad: 'echo broken >&2; exit 3', none: 'exit 0' },
+    good: 'echo fine',
+    bad: 'echo broken >&2; exit 3',
+    none: 'exit 0',
     killed: 'kill -9 $$',
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'checked', scripts }));

@@ -60,7 +60,9 @@ function patchbay({ args, input }: Started) {
   const terminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
   const command = [join(folder, 'scripts/patchbay.mjs'), ...args];
   return spawnSync(process.execPath, [...(input === undefined ? [] : terminal), ...command], {
-    ...{ encoding: 'utf8', env, timeout: ENDED_MS_MAX },
+    encoding: 'utf8',
+    env,
+    timeout: ENDED_MS_MAX,
     ...(input !== undefined && { input }),
   });
 }

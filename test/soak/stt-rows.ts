@@ -45,7 +45,10 @@ const counting =
       }
     };
     const server = await start({
-      ...{ clock, key: KEY, faults, isRecording: false },
+      clock,
+      key: KEY,
+      faults,
+      isRecording: false,
       onSession(session) {
         fold();
         count += 1;

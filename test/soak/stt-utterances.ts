@@ -58,7 +58,9 @@ export const openAiUploads: SttRow = {
       answerUpload(asked, { samples, faults: drawn, clock });
     });
     return {
-      ...{ url: server.url, violations, close: () => server.close() },
+      url: server.url,
+      violations,
+      close: () => server.close(),
       sessions: () => count,
       open: () => open,
       seconds: () => ms / 1_000,
@@ -124,7 +126,8 @@ export const wyomingUtterances: SttRow = {
       utterance.take(event);
     });
     return {
-      ...{ url: server.url, violations },
+      url: server.url,
+      violations,
       sessions: () => count,
       open: () => utterances.size,
       seconds: () => ms / 1_000,

@@ -41,7 +41,9 @@ const requests =
       } else {
         characters += given.text.length;
         const voice = new ScriptedVoice({
-          ...{ clock, format, faults },
+          clock,
+          format,
+          faults,
           onPiece: ({ audio }) => void response.write(audio),
           onFailure: () => void response.destroy(),
           onDone: () => void response.end(),
@@ -53,7 +55,9 @@ const requests =
       }
     });
     return {
-      ...{ url: server.url, errors, close: () => server.close() },
+      url: server.url,
+      errors,
+      close: () => server.close(),
       set(next) {
         faults = next;
       },
@@ -138,7 +142,9 @@ export const wyomingVoice: TtsRow = {
       const format = { rate: RATE_HZ, width: 2, channels: 1 };
       peer.send('audio-start', format);
       const voice = new ScriptedVoice({
-        ...{ clock, format: 's16', faults },
+        clock,
+        format: 's16',
+        faults,
         onPiece: ({ audio }) => peer.send('audio-chunk', format, audio),
         onFailure: () => void peer.socket.destroy(),
         onDone: () => peer.send('audio-stop'),
@@ -148,7 +154,9 @@ export const wyomingVoice: TtsRow = {
       voice.end();
     });
     return {
-      ...{ url: server.url, errors, close: () => server.close() },
+      url: server.url,
+      errors,
+      close: () => server.close(),
       set(next) {
         faults = next;
       },

@@ -45,7 +45,8 @@ const counting =
       server.closes.length = 0;
     };
     return {
-      ...{ url: server.url, errors: server.errors },
+      url: server.url,
+      errors: server.errors,
       set(faults) {
         fold();
         server.faults = faults;

@@ -18,7 +18,9 @@ export function openedServices({ withoutStt = false } = {}) {
   const models = new LanguageModels(undefined, means);
   const services = new SpeechServices({
     gateway: { stt: withoutStt ? undefined : stt, tts, voice: 'slt' },
-    ...{ models, means },
+
+    models,
+    means,
   });
   return { services, clock, stt, tts };
 }

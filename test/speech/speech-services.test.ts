@@ -242,7 +242,10 @@ describe('the speech plan of a call', () => {
     const key = 'key-0123456789';
     const voice = (apiKey: string, name: string) =>
       ttsServices.elevenlabs.parse({
-        ...{ provider: 'elevenlabs', api_key: apiKey, voice: name, base_url: 'http://127.0.0.1:9' },
+        provider: 'elevenlabs',
+        api_key: apiKey,
+        voice: name,
+        base_url: 'http://127.0.0.1:9',
       });
     const settings = (apiKey: string) => ({ ...none, tts: [voice(apiKey, 'one')] });
     const nodes = new Map([['b', { ...none, tts: [voice(key, 'two')] }]]);
@@ -282,7 +285,9 @@ describe('the speech plan of a call', () => {
     const { services } = open();
     const refuse = { status: 400, body: '{"err_msg":"No such language."}' };
     const server = await startDeepgramServer({
-      ...{ clock: new FakeClock(), key: 'right', faults: [{ refuse }] },
+      clock: new FakeClock(),
+      key: 'right',
+      faults: [{ refuse }],
     });
     try {
       const settings = [deepgram('right', { base_url: server.url })];

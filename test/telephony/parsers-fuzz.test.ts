@@ -135,8 +135,14 @@ const bodies: Readonly<Record<HostedName, readonly string[]>> = {
           payload: {
             ['call_control_id']: 'v3:abc',
             ['connection_id']: '1293384261075731499',
-            ...{ from: '+14155550101', to: '+14155550100', direction: 'incoming' },
-            ...{ ['hangup_cause']: 'user_busy', ['sip_hangup_cause']: '486', result: 'machine' },
+
+            from: '+14155550101',
+            to: '+14155550100',
+            direction: 'incoming',
+
+            ['hangup_cause']: 'user_busy',
+            ['sip_hangup_cause']: '486',
+            result: 'machine',
           },
         },
         meta: { attempt: 1 },

@@ -89,7 +89,12 @@ const MODULES: Record<string, string> = {
 const ways = z.array(z.object({ entry: z.string(), functions: z.array(z.string()) }));
 const report = z.object({
   values: z.array(z.unknown()),
-  ...{ whole: ways, toStep: ways, ticks: ways, cut: ways, afterCut: ways },
+
+  whole: ways,
+  toStep: ways,
+  ticks: ways,
+  cut: ways,
+  afterCut: ways,
 });
 type Ways = z.infer<typeof ways>;
 

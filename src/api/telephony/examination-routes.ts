@@ -180,7 +180,10 @@ async function hostedFindings(
   if (provider === undefined) return [];
   const { numbers, more } = await hostedNumbers(deps, id, provider);
   return examineHosted({
-    ...{ provider, configurationId: id, credentials, signal },
+    provider,
+    configurationId: id,
+    credentials,
+    signal,
     missingWebhookKey: missingWebhookKey(name, credentials),
     numbers,
     moreNumbers: more,

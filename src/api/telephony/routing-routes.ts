@@ -81,7 +81,9 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
       try {
         const { numbers, more } = await hostedNumbers(deps, stored.id, provider);
         const wish = {
-          ...{ provider, credentials: stored.credentials, signal: deadline.signal },
+          provider,
+          credentials: stored.credentials,
+          signal: deadline.signal,
           numbers: numbers.filter(({ isInbound }) => isInbound),
           inboundUrl: deps.publicUrl + INBOUND_PATH,
         };

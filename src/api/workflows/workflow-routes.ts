@@ -226,7 +226,9 @@ async function draftPatch(
   return {
     ...(isObject(definition)
       ? await changedDefinition(deps, workflow, {
-          ...{ sent: definition, stored: shown?.definition, services },
+          sent: definition,
+          stored: shown?.definition,
+          services,
           configurations: sent ?? stored,
         })
       : {}),

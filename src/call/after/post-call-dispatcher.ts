@@ -32,7 +32,11 @@ export class PostCallDispatcher {
     this.#deps = deps;
     const { clock, random, log, store } = deps;
     const common = {
-      ...{ clock, random, log, everyMs: LOOK_MS, slotsPerOwner: SLOTS_PER_ORGANIZATION },
+      clock,
+      random,
+      log,
+      everyMs: LOOK_MS,
+      slotsPerOwner: SLOTS_PER_ORGANIZATION,
       isFollowed: (work: { isFollowed: boolean }) => work.isFollowed,
     };
     this.#afterworks = new ClaimLoop<PostCallJob>({

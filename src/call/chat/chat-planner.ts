@@ -46,7 +46,10 @@ export class ChatPlanner {
     const settings = turnSettingsOf(configurations);
     const graph = parseGraph(definition);
     const planned = await models.modelsOf({
-      ...{ organizationId, configurations, definition, runId: of.id },
+      organizationId,
+      configurations,
+      definition,
+      runId: of.id,
     });
     const policy = policyOf(planned);
     const tools = policy === 'model' ? await planTools(this.#deps, of, definition) : NO_TOOLS;

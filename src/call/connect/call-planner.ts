@@ -53,7 +53,10 @@ export class CallPlanner {
     const { organizationId } = run;
     const { configurations, definition } = version;
     const { plan: speech, faults: unusable } = await services.speech.planOf({
-      ...{ organizationId, configurations, definition, runId: run.id },
+      organizationId,
+      configurations,
+      definition,
+      runId: run.id,
     });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);

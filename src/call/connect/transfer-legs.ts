@@ -109,9 +109,13 @@ class Leg implements FollowedTransfer {
     const token = isCommand ? tokens.reissue(this.id, TOKEN_MS) : tokens.issue(this.id, TOKEN_MS);
     const { resultUrl } = transferUrls(publicUrl, provider, this.id);
     const action = provider.webhook.answer({
-      ...{ runId: this.id, callId, isAnswered: true },
+      runId: this.id,
+      callId,
+      isAnswered: true,
       mediaUrl: mediaUrl(publicUrl, { ...run, id: this.id }, token),
-      ...{ statusUrl: resultUrl, answeredByUrl: resultUrl },
+
+      statusUrl: resultUrl,
+      answeredByUrl: resultUrl,
     });
     return actions.perform(action, configuration.credentials, async () => {
       this.#listener.onProgress('failed', 'its audio was not opened');

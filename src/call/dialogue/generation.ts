@@ -133,10 +133,15 @@ export class Generation {
   /** `nodeId`: the agent's step, in which the model is asked. */
   start(action: GenerateAction, speech: GenerationSink, nodeId: string | null): void {
     const job: Job = {
-      ...{ action, speech, controller: new AbortController() },
+      action,
+      speech,
+      controller: new AbortController(),
       ahead: this.#speculation.take({ ...action, nodeId }),
       startedAt: this.#clock.monotonicMs(),
-      ...{ firstTextMs: undefined, said: '', isAppended: false },
+
+      firstTextMs: undefined,
+      said: '',
+      isAppended: false,
     };
     this.#running.set(action.requestId, job);
     this.#generate(job).catch((error: unknown) => {
@@ -283,7 +288,9 @@ export class Generation {
     this.#listener.onUsage({
       type: 'model.usage',
       ...(answeredBy ?? { service: llm.name, model: llm.model }),
-      ...{ firstTokenMs, totalMs },
+
+      firstTokenMs,
+      totalMs,
       ...usage,
       ...(isEstimated === true && { isEstimated }),
     });

@@ -68,9 +68,13 @@ export class CallCapture {
   rest({ request, response, error, tookMs }: RestExchange): void {
     const { action, method, url, headers, body } = request;
     this.#line({
-      ...{ kind: 'rest', action, tookMs: Math.round(tookMs) },
+      kind: 'rest',
+      action,
+      tookMs: Math.round(tookMs),
       request: {
-        ...{ method, url: this.#redaction.url(url), headers: this.#redaction.headers(headers) },
+        method,
+        url: this.#redaction.url(url),
+        headers: this.#redaction.headers(headers),
         body: this.#body(body ?? '', headers['content-type'] ?? ''),
       },
       ...(response === undefined
@@ -86,9 +90,13 @@ export class CallCapture {
   ): void {
     const { isVerified, event, reply } = outcome;
     this.#line({
-      ...{ kind: 'webhook', isVerified, event },
+      kind: 'webhook',
+      isVerified,
+      event,
       request: {
-        ...{ method, url: this.#redaction.url(url), headers: this.#redaction.headers(headers) },
+        method,
+        url: this.#redaction.url(url),
+        headers: this.#redaction.headers(headers),
         body: this.#body(bodyText(rawBody), headers['content-type'] ?? ''),
       },
       reply: reply && { ...reply, body: this.#body(reply.body, '') },

@@ -84,7 +84,9 @@ export class ExaminationCall {
     this.order = order;
     this.#leg = new ExaminedLeg(order, clock);
     this.#webhooks = new ExaminedWebhooks({
-      ...{ order, capture, verifier },
+      order,
+      capture,
+      verifier,
       onReport: (event) => void this.#confirm(event),
     });
     this.steps = new ExaminationSteps(clock, (step) => capture.step(step));
@@ -176,7 +178,11 @@ export class ExaminationCall {
     const { digitsIn, digitsOut } = provider.capabilities;
     const sendDigits = (digits: string) => this.#leg.sendDigits(this.callId ?? '', digits);
     const agent = new ExaminationAgent({
-      ...{ media, lines, digitsIn, steps: this.steps, clock: this.#deps.clock },
+      media,
+      lines,
+      digitsIn,
+      steps: this.steps,
+      clock: this.#deps.clock,
       sendDigits: digitsOut === 'request' ? sendDigits : undefined,
     });
     this.#session = media;
@@ -242,7 +248,11 @@ export class ExaminationCall {
     addSecret(token, 'redacted-media-token');
     const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
     const action = provider.webhook.answer({
-      ...{ runId: id, callId, isAnswered: true, statusUrl, answeredByUrl },
+      runId: id,
+      callId,
+      isAnswered: true,
+      statusUrl,
+      answeredByUrl,
       mediaUrl: this.#mediaUrl(token),
     });
     return actions.perform(action, credentials, async (error) => {
@@ -320,8 +330,11 @@ export class ExaminationCall {
     if (status === undefined) await this.#askForEnd(callId);
     else this.steps.note('final_status', pass(`The provider says: ${status}.`));
     noteMissing(this.steps, {
-      ...{ publicUrl: this.order.publicUrl, refused: this.#webhooks.refused },
-      ...{ finalStatus: this.#final.value, isCut: this.#cut.isPast },
+      publicUrl: this.order.publicUrl,
+      refused: this.#webhooks.refused,
+
+      finalStatus: this.#final.value,
+      isCut: this.#cut.isPast,
     });
   }
 

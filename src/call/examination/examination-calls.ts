@@ -213,7 +213,8 @@ export class ExaminationCalls {
     const numbers = await store.telephony.listNumbers(configurationId);
     const id = `examination-${random.bytes(ID_BYTES).toString('hex')}`;
     const redaction = new CaptureRedaction({
-      ...{ credentials, publicUrl },
+      credentials,
+      publicUrl,
       numbers: [...numbers.map(({ addressNormalized }) => addressNormalized), to],
     });
     redaction.addSecret(id, 'redacted-run-id');
@@ -225,8 +226,13 @@ export class ExaminationCalls {
     const order = { id, organizationId, provider, credentials, lines, publicUrl };
     const call = new ExaminationCall(
       {
-        ...{ capture, tokens: this.#tokens, actions: this.#actions, verifier: this.#verifier },
-        ...{ clock, log: log.child({ examinationId: id }) },
+        capture,
+        tokens: this.#tokens,
+        actions: this.#actions,
+        verifier: this.#verifier,
+
+        clock,
+        log: log.child({ examinationId: id }),
         addSecret: (value, placeholder) => redaction.addSecret(value, placeholder),
       },
       {

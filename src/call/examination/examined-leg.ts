@@ -42,8 +42,15 @@ export class ExaminedLeg {
     const { id, provider, credentials, from, to, publicUrl } = this.#order;
     const { answerUrl, statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
     const request = {
-      ...{ runId: id, from, to, answerUrl, statusUrl, answeredByUrl },
-      ...{ ringS: EXAMINATION_RING_S, callS: CALL_S },
+      runId: id,
+      from,
+      to,
+      answerUrl,
+      statusUrl,
+      answeredByUrl,
+
+      ringS: EXAMINATION_RING_S,
+      callS: CALL_S,
     };
     const { callId } = await this.#within(DIAL_MS_MAX, (signal) =>
       provider.control.dial(credentials, request, signal),

@@ -145,7 +145,9 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   const { version } = agent;
   if (runId !== null) {
     return {
-      ...{ route, to, version },
+      route,
+      to,
+      version,
       createsRun: false,
       begin: (key) => starts.startIdle({ ...call, runId }, key),
     };

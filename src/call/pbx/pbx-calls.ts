@@ -177,7 +177,9 @@ export class PbxCalls {
     callsRefused.inc({ code: codeOf(error) ?? reason });
     const unconfigured = error instanceof Refusal ? error.unconfigured : undefined;
     const facts = {
-      ...{ reason, provider: provider.name, configurationId: configuration.id },
+      reason,
+      provider: provider.name,
+      configurationId: configuration.id,
       // The PBX's own numbers, no caller's.
       ...(unconfigured && { ...unconfigured, dialled: shownNumber(unconfigured.dialled) }),
     };

@@ -94,14 +94,18 @@ export class CallSession {
     this.#log = deps.log.child({ runId: plan.run.id });
     this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
     this.#services = new CurrentServices(plan.speech, {
-      ...{ record: this.#record, audio: () => this.#audio },
+      record: this.#record,
+      audio: () => this.#audio,
       onChanged: (speech) => this.#wait.use(speech),
     });
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
     const audio = (): CallAudio | undefined => this.#audio;
     this.#wait = new WaitLines({
-      ...{ plan, clock: this.#clock, log: this.#log, audio },
+      plan,
+      clock: this.#clock,
+      log: this.#log,
+      audio,
       isSuspended: () => this.#suspension.isSuspended,
       dialogue: () => this.#dialogue,
     });
@@ -113,15 +117,19 @@ export class CallSession {
       workflowId: plan.run.workflowId,
       llm: this.#services.llm,
       toolRequests: deps.http,
-      ...{ clock: deps.clock, log: this.#log },
+
+      clock: deps.clock,
+      log: this.#log,
     });
     this.#idle = new IdleTimer({
-      ...{ clock: this.#clock, busy: () => this.#busy() },
+      clock: this.#clock,
+      busy: () => this.#busy(),
       idleMs: plan.settings.max_user_idle_timeout * 1_000,
       onIdle: () => this.#dialogue.dispatch({ type: 'idle' }),
     });
     this.#suspension = new CallSuspension({
-      ...{ clock: this.#clock, audio },
+      clock: this.#clock,
+      audio,
       dispatch: (event) => this.#dialogue.dispatch(event),
       note: (body) => this.#record.note(body),
       idle: this.#idle,
@@ -179,14 +187,20 @@ export class CallSession {
     const audio = (): CallAudio | undefined => this.#audio;
     const speech = new AgentSpeech({
       record: this.#record,
-      ...{ clips: plan.clips, lines: this.#wait },
+
+      clips: plan.clips,
+      lines: this.#wait,
       kept: (text) => this.#services.kept(text),
       onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
       audio,
     });
     const transfer = new CallTransfer({
       ...this.#deps,
-      ...{ plan, audio, clock: this.#clock, log: this.#log },
+
+      plan,
+      audio,
+      clock: this.#clock,
+      log: this.#log,
       callId: () => this.#callId,
       callerGone: this.#gone.signal,
       note: (body) => this.#record.note(body),
@@ -266,7 +280,9 @@ export class CallSession {
       plan,
       start,
       media,
-      ...{ recording: this.#options.recording, clock: this.#clock },
+
+      recording: this.#options.recording,
+      clock: this.#clock,
       onEvent: (event) => {
         if (event.type === 'turn') this.#wait.callerTurn();
         handleAudioEvent(targets, event);
@@ -383,11 +399,19 @@ export class CallSession {
     const talkedMs = endMs - (this.#answeredMs ?? endMs);
     try {
       await closeSession(this.#deps, {
-        ...{ plan: this.plan, record: this.#record, audio: this.#audio },
-        ...{ recording: this.#options.recording, media: this.#media, log: this.#log },
+        plan: this.plan,
+        record: this.#record,
+        audio: this.#audio,
+
+        recording: this.#options.recording,
+        media: this.#media,
+        log: this.#log,
         callId: this.#callId,
         durationS: talkedMs / 1_000,
-        ...{ endMs, reason, by },
+
+        endMs,
+        reason,
+        by,
       });
     } catch (error) {
       this.#log.error({ err: error }, 'call not closed in full');

@@ -118,7 +118,12 @@ async function dial(
   const { resultUrl, answerUrl, id: runId } = leg;
   const callS = Math.min(CALL_S_MAX, provider.capabilities.callS.max);
   const request = {
-    ...{ runId, from, to, answerUrl, ringS, callS },
+    runId,
+    from,
+    to,
+    answerUrl,
+    ringS,
+    callS,
     statusUrl: resultUrl,
     answeredByUrl: resultUrl,
   };

@@ -49,7 +49,8 @@ export interface RelayOptions {
 export async function startRelay(options: RelayOptions): Promise<ServiceRelay> {
   let sessions = 0;
   const sockets = new WebSocketServer({
-    ...{ noServer: true, maxPayload: MESSAGE_BYTES_MAX },
+    noServer: true,
+    maxPayload: MESSAGE_BYTES_MAX,
     handleProtocols: (_, request) => subprotocols.get(request) ?? false,
   });
   const server = createServer((request, response) => {
@@ -146,8 +147,12 @@ function relaySocket(
   const wanted = request.headers['sec-websocket-protocol']?.split(',').map((each) => each.trim());
   const outer = new WebSocket(target, wanted ?? [], {
     headers: passedOn(request.headers),
-    ...{ perMessageDeflate: false, followRedirects: false },
-    ...{ handshakeTimeout, maxPayload: MESSAGE_BYTES_MAX },
+
+    perMessageDeflate: false,
+    followRedirects: false,
+
+    handshakeTimeout,
+    maxPayload: MESSAGE_BYTES_MAX,
   });
   let inner: WebSocket | undefined;
   const waiting: [Buffer, boolean][] = [];

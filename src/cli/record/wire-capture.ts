@@ -47,8 +47,11 @@ export class WireCapture {
       return [name, this.#field(name, value, 0)];
     });
     this.#line(session, 'client', {
-      ...{ method: of.method, path: this.#text(url?.pathname ?? '') },
-      ...{ query, headers },
+      method: of.method,
+      path: this.#text(url?.pathname ?? ''),
+
+      query,
+      headers,
     });
   }
 

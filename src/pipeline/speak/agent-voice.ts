@@ -99,7 +99,9 @@ export class AgentVoice {
     if (known !== undefined) return known;
     const listener = this.#listener;
     const synthesizer = synthesizerOf({
-      ...{ clock: this.#clock, tts, voice },
+      clock: this.#clock,
+      tts,
+      voice,
       listener: {
         onAudio: () => {
           this.playout.pump(this.#mediaMs());

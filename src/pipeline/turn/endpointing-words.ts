@@ -188,7 +188,15 @@ const OTHERS: EndpointingWords = {
 };
 
 export const endpointingWords: Readonly<Record<string, EndpointingWords>> = {
-  ...{ en: EN, de: DE, es: ES, fr: FR, it: IT, nl: NL, pt: PT, hi: HI, ar: AR },
+  en: EN,
+  de: DE,
+  es: ES,
+  fr: FR,
+  it: IT,
+  nl: NL,
+  pt: PT,
+  hi: HI,
+  ar: AR,
 };
 
 /** `language`: its two-letter code, as `primaryLanguage` has it. */

@@ -300,7 +300,8 @@ export class TurnDetector {
   get #said(): CallerWords {
     const { text, language = this.#language } = this.words;
     return {
-      ...{ text, language },
+      text,
+      language,
       expectation: this.#expectation,
       interimWords: this.#recognizer?.interimWords ?? false,
       hurried: this.hurried,

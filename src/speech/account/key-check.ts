@@ -94,7 +94,10 @@ async function verdictOf({ job, service }: ServiceToCheck, means: Means): Promis
   const secrets = secretsOf(service);
   const httpJob = job === 'embeddings' ? 'llm' : job;
   const http = new ServiceHttp({
-    ...{ job: httpJob, service: provider, secrets, means },
+    job: httpJob,
+    service: provider,
+    secrets,
+    means,
     isCounted: false,
   });
   try {
@@ -177,7 +180,11 @@ async function ask(
     if (given !== undefined) headers['content-type'] = 'application/json';
     const body = method === 'POST' ? { body: given ?? '' } : {};
     const answer = await http.request({
-      ...{ method, url, headers, signal, answerMsMax: ANSWER_MS_MAX },
+      method,
+      url,
+      headers,
+      signal,
+      answerMsMax: ANSWER_MS_MAX,
       ...body,
     });
     if (answer.status >= 300) return unverified(`it answered ${answer.status}`);

@@ -94,7 +94,9 @@ async function listed(
   asking: Asking,
 ): Promise<{ voices: Voice[]; isWhole: boolean }> {
   const answer = await http.request({
-    ...{ method: 'GET', url, ...asking },
+    method: 'GET',
+    url,
+    ...asking,
     headers: headersOf(list, key),
   });
   const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
@@ -112,7 +114,9 @@ async function refusalOf(
 ): Promise<string | undefined> {
   try {
     const answer = await http.request({
-      ...{ method: 'GET', url, ...asking },
+      method: 'GET',
+      url,
+      ...asking,
       headers: headersOf(list, key),
     });
     for await (const _part of answer.body) break;

@@ -18,12 +18,14 @@ const KIB = 1_024;
 const MIB = 1_024 * KIB;
 /** A recogniser repeats the words of a turn some ten times a second. */
 const OF_WORDS: Limits = {
-  ...{ messageBytesMax: MIB, burstBytesMax: 4 * MIB },
+  messageBytesMax: MIB,
+  burstBytesMax: 4 * MIB,
   bytesPerSecond: 256 * KIB,
 };
 /** Audio in base64 inside JSON comes in messages of megabytes from some services, a minute of speech at once. */
 const OF_AUDIO: Limits = {
-  ...{ messageBytesMax: 16 * MIB, burstBytesMax: 48 * MIB },
+  messageBytesMax: 16 * MIB,
+  burstBytesMax: 48 * MIB,
   bytesPerSecond: 2 * MIB,
 };
 

@@ -100,8 +100,13 @@ async function speak(
   const amount = [...input].length;
   const bytes = of.decoder();
   const counted: ServiceUsage = {
-    ...{ job: 'tts', service, model },
-    ...{ unit: 'characters', amount, source: 'counted' },
+    job: 'tts',
+    service,
+    model,
+
+    unit: 'characters',
+    amount,
+    source: 'counted',
   };
   listener.onUsage(counted);
   try {

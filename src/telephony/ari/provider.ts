@@ -61,8 +61,15 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   const outboundWebsockets = new OutboundWebsocketServer({ refused, clock, random });
   const testCalls = new TestCalls(clock);
   const connections = new AriConnections({
-    ...{ clients, openLeg, outboundWebsockets, testCalls },
-    ...{ packetHost: packets?.host, egress, clock, random },
+    clients,
+    openLeg,
+    outboundWebsockets,
+    testCalls,
+
+    packetHost: packets?.host,
+    egress,
+    clock,
+    random,
   });
   return {
     name: 'ari',

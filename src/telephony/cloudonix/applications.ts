@@ -64,7 +64,10 @@ export async function findApplication(
 ): Promise<VoiceApplication | undefined> {
   const { credentials, name, signal } = options;
   const wanted: CloudonixRequest = {
-    ...{ action: 'find-application', method: 'GET', json: null, repeatable: true },
+    action: 'find-application',
+    method: 'GET',
+    json: null,
+    repeatable: true,
     path: applicationPath(name),
   };
   const answer = await client.send(credentials, wanted, signal);
@@ -77,7 +80,10 @@ async function createApplication(
 ): Promise<VoiceApplication> {
   const { credentials, name, url, signal } = options;
   const wanted: CloudonixRequest = {
-    ...{ action: 'create-application', method: 'POST', path: APPLICATIONS, repeatable: false },
+    action: 'create-application',
+    method: 'POST',
+    path: APPLICATIONS,
+    repeatable: false,
     json: { name, type: 'cxml', url, method: 'POST' },
   };
   return answerOf(await client.send(credentials, wanted, signal), wanted, application);

@@ -58,8 +58,13 @@ function createCalls(
 
     async hangUp(credentials, callId, signal) {
       const wanted: CloudonixRequest = {
-        ...{ action: 'hang-up', method: 'DELETE', path: sessionPath(callId), json: null },
-        ...{ repeatable: true, isUrgent: true },
+        action: 'hang-up',
+        method: 'DELETE',
+        path: sessionPath(callId),
+        json: null,
+
+        repeatable: true,
+        isUrgent: true,
       };
       const answer = await client.send(credentials, wanted, signal);
       if (answer.status !== NOT_FOUND) answerOf(answer, wanted, z.unknown());

@@ -18,7 +18,10 @@ export function createCloudonixInspection(client: CloudonixClient): ProviderInsp
   return {
     async account(credentials, signal) {
       const wanted: CloudonixRequest = {
-        ...{ action: 'get-account', method: 'GET', json: null, repeatable: true },
+        action: 'get-account',
+        method: 'GET',
+        json: null,
+        repeatable: true,
         path: '/customers/self/domains/{domain}',
       };
       const answer = await client.send(credentials, wanted, signal);
@@ -39,7 +42,9 @@ export function createCloudonixInspection(client: CloudonixClient): ProviderInsp
       async point(credentials, inboundUrl, signal) {
         const { application_name: name } = checkedCredentials(credentials);
         const wanted: CloudonixRequest = {
-          ...{ action: 'point-application', method: 'PATCH', repeatable: true },
+          action: 'point-application',
+          method: 'PATCH',
+          repeatable: true,
           path: applicationPath(name ?? ''),
           json: { url: inboundUrl, method: 'POST' },
         };

@@ -115,7 +115,9 @@ async function attach(
     if (known.some((each) => each.source === source)) continue;
     const part = encodeURIComponent(application.uuid || application.id);
     const wanted: CloudonixRequest = {
-      ...{ action: 'attach-number', method: 'POST', repeatable: true },
+      action: 'attach-number',
+      method: 'POST',
+      repeatable: true,
       path: `/domains/{domain}/applications/${part}/dnids`,
       json: { source, prefix: false, expression: false, asteriskCompatible: false },
     };
@@ -136,7 +138,10 @@ async function detach(
   );
   for (const { id } of ours) {
     const wanted: CloudonixRequest = {
-      ...{ action: 'detach-number', method: 'DELETE', json: null, repeatable: true },
+      action: 'detach-number',
+      method: 'DELETE',
+      json: null,
+      repeatable: true,
       path: `${applicationPath(name)}/dnids/${encodeURIComponent(id)}`,
     };
     const answer = await client.send(credentials, wanted, signal);
@@ -157,7 +162,10 @@ function formsOf(address: string): string[] {
 
 async function listDnids(client: CloudonixClient, asking: Asking): Promise<Dnid[]> {
   const wanted: CloudonixRequest = {
-    ...{ action: 'list-numbers', method: 'GET', json: null, repeatable: true },
+    action: 'list-numbers',
+    method: 'GET',
+    json: null,
+    repeatable: true,
     path: '/customers/self/domains/{domain}/dnids',
   };
   const answer = await client.send(asking.credentials, wanted, asking.signal);

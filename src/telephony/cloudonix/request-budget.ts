@@ -22,7 +22,8 @@ export function domainBudget({
   const words = `the ${REQUESTS_MAX} requests in 10 seconds that a domain may send`;
   const limit = { requestsMax, windowMs: WINDOW_MS, reserved: RESERVED_REQUESTS, words };
   return new RequestBudget({
-    ...{ clock, provider: 'cloudonix' },
+    clock,
+    provider: 'cloudonix',
     limit: { ...limit, waitingMax: WAITING_MAX },
   });
 }

@@ -112,7 +112,10 @@ function inboundCall(request: ProviderRequest, fields: Fields, callId: string): 
   // A caller may withhold its number.
   const from = textOf(fields, 'From') ?? 'anonymous';
   return {
-    ...{ kind: 'inbound-call', callId, from, to },
+    kind: 'inbound-call',
+    callId,
+    from,
+    to,
     accountId: domainOf(request),
     dedupeKey: `cloudonix:${callId}:inbound`,
     raw: rawOf(fields),
@@ -125,7 +128,9 @@ function sessionUpdate(request: ProviderRequest, fields: Fields): ProviderEvent 
   const status = statusOf(session.data);
   if (status === undefined) return other(request);
   return statusEvent(request, {
-    ...{ callId: session.data.token, word: session.data.status, status },
+    callId: session.data.token,
+    word: session.data.status,
+    status,
     sequence: session.data.modifiedAt ?? undefined,
     durationS: durationOf(session.data),
   });
@@ -159,7 +164,11 @@ function statusEvent(
 ): ProviderEvent {
   const { callId, word, status, sequence, durationS = null } = facts;
   return {
-    ...{ kind: 'status', callId, status, sequence, durationS },
+    kind: 'status',
+    callId,
+    status,
+    sequence,
+    durationS,
     providerStatus: word.slice(0, RAW_CHARACTERS_MAX),
     dedupeKey: `cloudonix:${callId}:${status}`,
     raw: rawOf(fieldsOf(request)),

@@ -134,7 +134,8 @@ async function numberFindings(
     async (signal) => {
       const targets = await provider.inspection.targets(credentials, addresses, signal);
       findings = inbound.map(({ address, isTelephone }, i) => ({
-        ...{ key: 'number', title: `Number ${address}` },
+        key: 'number',
+        title: `Number ${address}`,
         ...numberOutcome(
           { target: targets[i], application, inboundUrl, isTelephone, movesNumbers },
           sync,

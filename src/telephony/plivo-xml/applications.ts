@@ -63,7 +63,9 @@ export function applicationInspection(client: AccountClient): ApplicationInspect
     async point(credentials, inboundUrl, signal) {
       const id = client.account(credentials).application_id ?? '';
       const wanted: AccountRequest = {
-        ...{ action: 'point-application', method: 'POST', path: applicationPath(id) },
+        action: 'point-application',
+        method: 'POST',
+        path: applicationPath(id),
         body: addresses(client, inboundUrl),
         repeatable: true,
       };

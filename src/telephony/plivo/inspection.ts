@@ -15,7 +15,11 @@ export function createPlivoInspection(client: AccountClient<PlivoConfig>): Provi
   return {
     async account(credentials, signal) {
       const wanted: AccountRequest = {
-        ...{ action: 'get-account', method: 'GET', path: '', body: null, repeatable: true },
+        action: 'get-account',
+        method: 'GET',
+        path: '',
+        body: null,
+        repeatable: true,
       };
       const answer = await client.send(credentials, wanted, signal);
       const found = client.contentOf(answer, wanted, account);

@@ -52,7 +52,9 @@ export function createTelnyxClient(rest: Rest): TelnyxClient {
       const config = checkedCredentials(credentials);
       const base = (config.api_base_url || BASE_URL).replace(/\/+$/, '');
       const request = {
-        ...{ action, method, repeatable },
+        action,
+        method,
+        repeatable,
         url: `${base}/v2/${path}`,
         headers: {
           authorization: `Bearer ${config.api_key}`,

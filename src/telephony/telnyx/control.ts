@@ -78,7 +78,9 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
       }
       const { to, callerId: from, resultUrl } = target;
       const body = {
-        ...{ to, from, timeout_secs: within(target.ringS, RING_S) },
+        to,
+        from,
+        timeout_secs: within(target.ringS, RING_S),
         // Of both legs from here on.
         ...(resultUrl !== undefined && { webhook_url: resultUrl, webhook_url_method: 'POST' }),
       };

@@ -47,7 +47,9 @@ export function createTelnyxInspection(client: TelnyxClient): ProviderInspection
           throw new GatewayError('PROVIDER_REFUSED', { provider: 'telnyx', reason });
         }
         const wanted: TelnyxRequest = {
-          ...{ action: 'point-application', method: 'PATCH', repeatable: true },
+          action: 'point-application',
+          method: 'PATCH',
+          repeatable: true,
           path: `call_control_applications/${encodeURIComponent(id)}`,
           body: {
             application_name: found.application_name,

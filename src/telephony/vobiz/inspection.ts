@@ -22,7 +22,11 @@ export function createVobizInspection(client: AccountClient<VobizConfig>): Provi
     /** A list of numbers that is one long proves the credentials. The wallet is not documented. */
     async account(credentials, signal) {
       const ask = (action: string, path: string): AccountRequest => ({
-        ...{ action, method: 'GET', path, body: null, repeatable: true },
+        action,
+        method: 'GET',
+        path,
+        body: null,
+        repeatable: true,
       });
       const wanted = ask('get-account', 'numbers?per_page=1');
       const answer = await client.send(credentials, wanted, signal);

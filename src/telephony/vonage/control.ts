@@ -102,7 +102,9 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       // `p` is Vonage's pause of half a second.
       const body = { digits: digits.replace(/w/gi, 'p') };
       const wanted = callsRequest('send-digits', 'PUT', {
-        ...{ callId, suffix: '/dtmf', body },
+        callId,
+        suffix: '/dtmf',
+        body,
         repeatable: false,
       });
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());

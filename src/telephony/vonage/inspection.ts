@@ -13,7 +13,11 @@ export function createVonageInspection(client: VonageClient): ProviderInspection
   return {
     async account(credentials, signal) {
       const ask = (action: string, api: VonageRequest['api'], path: string): VonageRequest => ({
-        ...{ action, method: 'GET', api, path, repeatable: true },
+        action,
+        method: 'GET',
+        api,
+        path,
+        repeatable: true,
       });
       const wanted = ask('get-account', 'numbers', '/account/get-balance');
       const answer = await client.send(credentials, wanted, signal);

@@ -102,8 +102,12 @@ async function find(asking: Asking, number: string): Promise<OwnedNumber | undef
   const { numbers } = await send(
     asking,
     {
-      ...{ action: 'find-number', method: 'GET', api: 'numbers' },
-      ...{ path: `/account/numbers?${query}`, repeatable: true },
+      action: 'find-number',
+      method: 'GET',
+      api: 'numbers',
+
+      path: `/account/numbers?${query}`,
+      repeatable: true,
     },
     page,
   );
@@ -125,8 +129,13 @@ async function link(
   const { 'error-code': code = '200', 'error-code-label': words = '' } = await send(
     asking,
     {
-      ...{ action: 'configure-inbound', method: 'POST', api: 'numbers' },
-      ...{ path: '/number/update', form, repeatable: true },
+      action: 'configure-inbound',
+      method: 'POST',
+      api: 'numbers',
+
+      path: '/number/update',
+      form,
+      repeatable: true,
     },
     updated,
   );
@@ -152,7 +161,10 @@ export async function readApplication(
   id: string,
 ): Promise<Application | undefined> {
   const wanted: VonageRequest = {
-    ...{ action: 'get-application', method: 'GET', api: 'applications', repeatable: true },
+    action: 'get-application',
+    method: 'GET',
+    api: 'applications',
+    repeatable: true,
     path: applicationPath(id),
   };
   const answer = await client.send(credentials, wanted, signal);

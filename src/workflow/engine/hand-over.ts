@@ -83,7 +83,13 @@ export function handOver(step: Step, cause: FaultCause, { isLast = false } = {})
     pending: [],
     next: {
       what: 'transfer',
-      ...{ toolRunId, callId, destination, name: FUNCTION, toolUuid: '', arguments: {} },
+
+      toolRunId,
+      callId,
+      destination,
+      name: FUNCTION,
+      toolUuid: '',
+      arguments: {},
       stage: 'announcing',
       afterFaults: { isLast, ringS, ...(announcement && { announcement }) },
     },

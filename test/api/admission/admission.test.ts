@@ -16,7 +16,11 @@ import { operationsOf } from '../operations.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 
 const queue = (limits: Partial<QueueLimits>): QueueLimits => ({
-  ...{ max: 4, ofNameMax: 4, waitingMax: 4, waitingOfNameMax: 4, waitMsMax: 60_000 },
+  max: 4,
+  ofNameMax: 4,
+  waitingMax: 4,
+  waitingOfNameMax: 4,
+  waitMsMax: 60_000,
   ...limits,
 });
 const CALL = { phone_number: '+14155550100' };
@@ -259,14 +263,12 @@ it('refuses a large body before it is received if its line is full', async () =>
 /** What is read of a request for a report. */
 function requestOf(headers: Record<string, string> = {}): FastifyRequest {
   return {
-    ...{
-      headers,
-      principal: null,
-      ip: '192.0.2.1',
-      place: null,
-      share: { name: 'a' },
-      rawBody: Buffer.alloc(0),
-    },
+    headers,
+    principal: null,
+    ip: '192.0.2.1',
+    place: null,
+    share: { name: 'a' },
+    rawBody: Buffer.alloc(0),
     routeOptions: { config: { admission: 'heavy' } },
   } as unknown as FastifyRequest;
 }

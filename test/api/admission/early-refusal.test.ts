@@ -9,7 +9,11 @@ import type { Api } from '../../../src/api/http/api-deps.ts';
 import { withApi } from '../served.ts';
 
 const NONE: QueueLimits = {
-  ...{ max: 0, ofNameMax: 0, waitingMax: 0, waitingOfNameMax: 0, waitMsMax: 60_000 },
+  max: 0,
+  ofNameMax: 0,
+  waitingMax: 0,
+  waitingOfNameMax: 0,
+  waitMsMax: 60_000,
 };
 const sockets: Socket[] = [];
 

@@ -36,8 +36,12 @@ const refuse = () => {
 describe('embeddings', () => {
   it('are stored as they are sent, with the fields that this version does not know', async () => {
     const azure = {
-      ...{ provider: 'azure', api_key: KEY, model: 'ada' },
-      ...{ endpoint: 'https://my.openai.azure.com', api_version: '2024-02-15-preview' },
+      provider: 'azure',
+      api_key: KEY,
+      model: 'ada',
+
+      endpoint: 'https://my.openai.azure.com',
+      api_version: '2024-02-15-preview',
     };
     const { status, body } = await put(azure);
     expect(status).toBe(200);

@@ -314,7 +314,10 @@ describe("an organization's services", () => {
       ok: false,
       services: [
         {
-          ...{ model: 'llm', position: 0, provider: 'openai', verdict: 'refused' },
+          model: 'llm',
+          position: 0,
+          provider: 'openai',
+          verdict: 'refused',
           message: 'Invalid openai API key. The service says: no permission',
           duration_ms: expect.any(Number),
         },

@@ -109,8 +109,15 @@ describe("the form of the reference's web client", () => {
     const result = { when: [{ path: 'final', equals: true }], is: 'final', text: 'text' };
     const description = JSON.stringify({ audio: { format: 'ulaw8' }, results: [result] });
     const described = {
-      ...{ provider: 'websocket_stt', base_url: 'wss://stt.example.com', api_key: [KEY] },
-      ...{ api_secret: '', concurrency_limit: '', language: '', keyterms: '', description },
+      provider: 'websocket_stt',
+      base_url: 'wss://stt.example.com',
+      api_key: [KEY],
+
+      api_secret: '',
+      concurrency_limit: '',
+      language: '',
+      keyterms: '',
+      description,
     };
     const answer = await put({ stt: described });
     expect([answer.status, answer.body.detail]).toEqual([200, undefined]);
@@ -121,8 +128,12 @@ describe("the form of the reference's web client", () => {
 
   it('sends whole numbers, switches, lists and objects as they are typed', async () => {
     const deepgram = {
-      ...{ provider: 'deepgram', api_key: [KEY], concurrency_limit: '20' },
-      ...{ keyterms: 'Acme, Wile E. Coyote', extra_query: '{"redact": "pci"}' },
+      provider: 'deepgram',
+      api_key: [KEY],
+      concurrency_limit: '20',
+
+      keyterms: 'Acme, Wile E. Coyote',
+      extra_query: '{"redact": "pci"}',
     };
     const vosk = { provider: 'vosk', phrases: 'false' };
     expect((await put({ stt: { ...deepgram, fallbacks: [vosk] } })).status).toBe(200);

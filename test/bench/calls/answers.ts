@@ -104,7 +104,10 @@ export function percentile(values: readonly number[], share: number): number {
 export async function answersOf(services: AnsweringServices): Promise<Answers> {
   const voices = await render(ANSWERS.flatMap(piecesOf).map((text) => ({ voice: 'slt', text })));
   const found: Answers = {
-    ...{ responseMs: [], afterSoundMs: [], recognitionMs: [], voiceMs: [] },
+    responseMs: [],
+    afterSoundMs: [],
+    recognitionMs: [],
+    voiceMs: [],
     misrecognised: 0,
   };
   for (let nth = 0; nth < EXPECTED.length * ROUNDS; nth++) {
@@ -286,7 +289,9 @@ export function fixedServices(ms: { recognition: number; voice: number }): Answe
       Promise.resolve({
         words: { text, confidence: 0.9 },
         ms: ms.recognition,
-        ...{ preparingMs: PREPARING_MS, prepared: [] },
+
+        preparingMs: PREPARING_MS,
+        prepared: [],
         interim: [{ atMs: pcm.length / 8 - INTERIM_BEFORE_END_MS, text }],
       }),
     speak: () => Promise.resolve(ms.voice),

@@ -119,7 +119,10 @@ class Rig {
 
   #open(link: MediaSession): CallAudio {
     const audio = new CallAudio({
-      ...{ clock: this.#clock, mediaClock: this.#mediaClock, log, wire: link },
+      clock: this.#clock,
+      mediaClock: this.#mediaClock,
+      log,
+      wire: link,
       codecIn: pcmu,
       codecOut: pcmu,
       lead: link.traits.lead,

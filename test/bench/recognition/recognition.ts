@@ -62,7 +62,10 @@ export async function measureRecognition(options: MeasureOptions): Promise<Outco
       if (channel === undefined || grammar === undefined) continue;
       const words = recognition.recognize(throughChannel(await say(), channel, nth + 1), grammar);
       outcomes.push({
-        ...{ kind: item.kind, said, speaker, text },
+        kind: item.kind,
+        said,
+        speaker,
+        text,
         recognized: words.text,
         confidence: words.confidence ?? 0,
         trust: isExpected(words.text, grammar) ? trustIn(words.confidence) : 'reject',

@@ -32,7 +32,9 @@ export interface Row {
 
 const GLOBALS = ['repeat that', 'help', 'goodbye'];
 const closed = (rest: Partial<ExpectedInput>): ExpectedInput => ({
-  ...{ ...OPEN_SPEECH, closed: true, phrases: GLOBALS },
+  ...OPEN_SPEECH,
+  closed: true,
+  phrases: GLOBALS,
   ...rest,
 });
 const { digits, ...OTHERS } = grammarsWith(GLOBALS);

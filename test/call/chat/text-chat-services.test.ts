@@ -43,7 +43,9 @@ async function chatting(baseUrl = first.baseUrl): Promise<ChatHarness> {
   harness.restart();
   const account = { provider: 'openai', api_key: 'key-0123456789' };
   const llm = {
-    ...{ ...account, base_url: baseUrl, model: 'one' },
+    ...account,
+    base_url: baseUrl,
+    model: 'one',
     fallbacks: [{ ...account, base_url: second.baseUrl, model: 'two' }],
   };
   const settings = { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline: { llm } } };
@@ -64,8 +66,13 @@ async function errorsOf(harness: ChatHarness, chat: TextChat): Promise<PipelineE
 }
 
 const CHANGE = {
-  ...{ kind: 'llm', fault: 'rate' },
-  ...{ from: 'openai', from_model: 'one', to: 'openai', to_model: 'two' },
+  kind: 'llm',
+  fault: 'rate',
+
+  from: 'openai',
+  from_model: 'one',
+  to: 'openai',
+  to_model: 'two',
 };
 
 describe('a chat whose model fails', () => {

@@ -77,7 +77,9 @@ function varied(
       ...(more.isOfRun && { isOfRun: more.isOfRun }),
       ...(more.mediaFault && {
         parse: () => ({
-          ...{ kind: 'media-failed' as const, callId: CALL, dedupeKey: 'media' },
+          kind: 'media-failed' as const,
+          callId: CALL,
+          dedupeKey: 'media',
           reason: more.mediaFault ?? '',
         }),
       }),

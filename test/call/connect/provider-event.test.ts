@@ -127,8 +127,13 @@ describe('a status callback', () => {
     const { telephony } = harness.at.store;
     const theirs = { account_sid: 'AC77', auth_token: 'their token' };
     await telephony.createConfiguration(harness.at.owner.organizationId, {
-      ...{ name: 'theirs', provider: 'twilio', isDefaultOutbound: false, accountId: 'AC77' },
-      ...{ credentials: { provider: 'twilio', ...theirs }, secretFields: ['auth_token'] },
+      name: 'theirs',
+      provider: 'twilio',
+      isDefaultOutbound: false,
+      accountId: 'AC77',
+
+      credentials: { provider: 'twilio', ...theirs },
+      secretFields: ['auth_token'],
     });
     const form = `CallSid=${CALL}&AccountSid=AC77&CallStatus=completed`;
     for (const id of [runId, '999999']) {
@@ -150,7 +155,7 @@ describe('a status callback', () => {
     const form = `CallSid=${CALL}&AccountSid=${ACCOUNT}&CallStatus=completed`;
     const forged = [
       signed(url, form, 'another token'),
-      { ...signed(url, form), ...{ formAll: { ...signed(url, form).formAll, extra: ['1'] } } },
+      { ...signed(url, form), formAll: { ...signed(url, form).formAll, extra: ['1'] } },
       signed(url.replace(/\d+$/, '1'), form, 'another token'),
     ];
     for (const request of forged) {

@@ -164,8 +164,13 @@ describe('the result of a transfer', () => {
       webhook: {
         ...webhook,
         parse: () => ({
-          ...{ kind: 'transfer-result', callId: CALL, status: 'busy', providerStatus: 'busy' },
-          ...{ durationS: null, dedupeKey: 'vobiz:transfer' },
+          kind: 'transfer-result',
+          callId: CALL,
+          status: 'busy',
+          providerStatus: 'busy',
+
+          durationS: null,
+          dedupeKey: 'vobiz:transfer',
         }),
       },
       control: {

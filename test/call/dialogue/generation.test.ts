@@ -15,11 +15,19 @@ describe('the tokens of a request', () => {
     llm.answers = [{ say: ['At nine.'] }];
     const usage: CallEventBody[] = [];
     const generation = new Generation({
-      ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+      llm,
+      clock,
+      log: quietLog().log,
+      callSignal: new AbortController().signal,
       cacheKey: 'workflow-7',
       listener: {
-        ...{ onAnswer: nothing, onFailure: nothing, onExtracted: nothing },
-        ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
+        onAnswer: nothing,
+        onFailure: nothing,
+        onExtracted: nothing,
+
+        onExtractionFailure: nothing,
+        onFault: nothing,
+        onBroken: nothing,
         onUsage: (event) => usage.push(event),
       },
     });
@@ -29,8 +37,14 @@ describe('the tokens of a request', () => {
     await settle();
     generation.start(
       {
-        ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
-        ...{ kind: 'reply', interruptible: true },
+        type: 'generate',
+        requestId: 1,
+        utteranceId: 1,
+        messages,
+        tools: [],
+
+        kind: 'reply',
+        interruptible: true,
       },
       { text: nothing, end: nothing, cancel: nothing },
       'talk',
@@ -49,18 +63,32 @@ async function answersTo(said: string, next: Answer): Promise<string> {
   llm.answers = [{ say: [said], fails: 'LLM_FAILED' }, next];
   const answers: string[] = [];
   const generation = new Generation({
-    ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+    llm,
+    clock,
+    log: quietLog().log,
+    callSignal: new AbortController().signal,
     listener: {
-      ...{ onFailure: nothing, onExtracted: nothing, onUsage: nothing },
-      ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
+      onFailure: nothing,
+      onExtracted: nothing,
+      onUsage: nothing,
+
+      onExtractionFailure: nothing,
+      onFault: nothing,
+      onBroken: nothing,
       onAnswer: (...given) => answers.push(JSON.stringify(given)),
     },
   });
   const messages: LlmMessage[] = [{ role: 'user', content: 'go on' }];
   generation.start(
     {
-      ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
-      ...{ kind: 'reply', interruptible: true },
+      type: 'generate',
+      requestId: 1,
+      utteranceId: 1,
+      messages,
+      tools: [],
+
+      kind: 'reply',
+      interruptible: true,
     },
     { text: nothing, end: nothing, cancel: nothing },
     'talk',
@@ -100,10 +128,17 @@ describe('an answer that breaks off', () => {
     ];
     const told: string[] = [];
     const generation = new Generation({
-      ...{ llm, clock, log: quietLog().log, callSignal: new AbortController().signal },
+      llm,
+      clock,
+      log: quietLog().log,
+      callSignal: new AbortController().signal,
       listener: {
-        ...{ onExtracted: nothing, onUsage: nothing },
-        ...{ onExtractionFailure: nothing, onFault: nothing, onBroken: nothing },
+        onExtracted: nothing,
+        onUsage: nothing,
+
+        onExtractionFailure: nothing,
+        onFault: nothing,
+        onBroken: nothing,
         onAnswer: () => told.push('answered'),
         onFailure: (_requestId, code) => told.push(code),
       },
@@ -111,13 +146,21 @@ describe('an answer that breaks off', () => {
     const messages: LlmMessage[] = [{ role: 'user', content: 'go on' }];
     generation.start(
       {
-        ...{ type: 'generate', requestId: 1, utteranceId: 1, messages, tools: [] },
-        ...{ kind: 'reply', interruptible: true },
+        type: 'generate',
+        requestId: 1,
+        utteranceId: 1,
+        messages,
+        tools: [],
+
+        kind: 'reply',
+        interruptible: true,
       },
       {
         text: (delta) => told.push(delta),
         breakOff: () => told.push('broken off'),
-        ...{ end: () => told.push('end'), cancel: () => told.push('cancelled') },
+
+        end: () => told.push('end'),
+        cancel: () => told.push('cancelled'),
       },
       'talk',
     );

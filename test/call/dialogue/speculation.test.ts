@@ -24,7 +24,10 @@ function rig(...answers: Answer[]) {
   const call = new AbortController();
   const usage: UsageReport[] = [];
   const speculation = new Speculation({
-    ...{ llm, clock, log: quietLog().log, callSignal: call.signal },
+    llm,
+    clock,
+    log: quietLog().log,
+    callSignal: call.signal,
     onUsage: (report) => usage.push(report),
   });
   const pass = async (ms: number) => {

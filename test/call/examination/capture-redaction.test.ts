@@ -11,7 +11,10 @@ const PEM = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.r
 function redaction(): CaptureRedaction {
   return new CaptureRedaction({
     credentials: {
-      ...{ provider: 'twilio', auth_token: KEY, private_key: PEM, nested: { name: 'acme-corp' } },
+      provider: 'twilio',
+      auth_token: KEY,
+      private_key: PEM,
+      nested: { name: 'acme-corp' },
       api_base_url: 'https://api.acme.test:8443/v1',
     },
     numbers: ['+442071838750', '+14155550100'],
@@ -87,8 +90,12 @@ describe('a capture', () => {
     );
     expect([url.host, url.pathname]).toEqual(['gateway.invalid', '/a/b']);
     expect(Object.fromEntries(url.searchParams)).toEqual({
-      ...{ to: expect.stringMatching(/^15550\d{6}$/), token: 'id-1', caller_name: 'redacted' },
-      ...{ status: 'in-progress', at: '2026-11-23T12:49:33.074Z' },
+      to: expect.stringMatching(/^15550\d{6}$/),
+      token: 'id-1',
+      caller_name: 'redacted',
+
+      status: 'in-progress',
+      at: '2026-11-23T12:49:33.074Z',
     });
     expect(redacted.url('https://voice.acme-gateway.net/a')).toBe('https://gateway.invalid/a');
   });
@@ -106,15 +113,15 @@ describe('a capture', () => {
   it('has no proof in headers, and no name of a person or place', () => {
     const redacted = redaction();
     const headers = redacted.headers({
-      ...{
-        'X-Twilio-Signature': 'abc=',
-        authorization: 'Bearer short',
-        host: 'a',
-        'user-agent': 'b/1',
-      },
+      'X-Twilio-Signature': 'abc=',
+      authorization: 'Bearer short',
+      host: 'a',
+      'user-agent': 'b/1',
     });
     expect(headers).toEqual({
-      ...{ 'X-Twilio-Signature': 'id-1', authorization: 'Bearer id-2', 'user-agent': 'b/1' },
+      'X-Twilio-Signature': 'id-1',
+      authorization: 'Bearer id-2',
+      'user-agent': 'b/1',
     });
     for (const name of ['CallerName', 'FromCity', 'caller_id_name']) {
       expect(redacted.field(name, 'JANE DOE')).toBe('redacted');
@@ -124,10 +131,22 @@ describe('a capture', () => {
   it('keeps what parsers read: events, statuses, times, formats', () => {
     const redacted = redaction();
     const message = {
-      ...{ event: 'start', event_type: 'call.machine.detection.ended', status: 'in-progress' },
-      ...{ timestamp: '2026-11-23T12:49:33.074Z', ['Timestamp']: 'Mon, 23 Nov 2026 12:49:29 GMT' },
-      ...{ at: 1_795_438_173_074, format: 'audio/l16;rate=8000', encoding: 'audio/x-mulaw' },
-      ...{ version: '1.0.0', digit: '1', code: '21211', answered: true, none: null },
+      event: 'start',
+      event_type: 'call.machine.detection.ended',
+      status: 'in-progress',
+
+      timestamp: '2026-11-23T12:49:33.074Z',
+      ['Timestamp']: 'Mon, 23 Nov 2026 12:49:29 GMT',
+
+      at: 1_795_438_173_074,
+      format: 'audio/l16;rate=8000',
+      encoding: 'audio/x-mulaw',
+
+      version: '1.0.0',
+      digit: '1',
+      code: '21211',
+      answered: true,
+      none: null,
     };
     expect(redacted.field('', message)).toEqual(message);
   });
@@ -151,7 +170,8 @@ describe('a capture', () => {
 
   it('keeps its lines beside SIP addresses and extensions of the configuration', () => {
     const redacted = new CaptureRedaction({
-      ...{ credentials: {}, publicUrl: 'https://voice.acme-gateway.net' },
+      credentials: {},
+      publicUrl: 'https://voice.acme-gateway.net',
       numbers: ['sip:agent7@pbx.customer.io', '100', '+14155550100'],
     });
     const capture = captureWith(redacted);
@@ -166,7 +186,9 @@ describe('a capture', () => {
     const key = Array.from({ length: 100 }, (_, nth) => line(nth)).join('\n');
     const redacted = new CaptureRedaction({
       credentials: { private_key: key, api_secret: 'abcdefghijkl', other: 'words of a secret' },
-      ...{ numbers: [], publicUrl: 'https://voice.acme-gateway.net' },
+
+      numbers: [],
+      publicUrl: 'https://voice.acme-gateway.net',
     });
     redacted.addSecret('token-of-media', 'redacted-media-token');
     for (const secret of ['abcdefghijkl', 'words of a secret', 'token-of-media', line(99)]) {

@@ -60,8 +60,12 @@ export interface ExaminingGateway extends Served {
 
 export function withExaminations(): ExaminingGateway {
   const usual = () => ({
-    ...{ publicUrl: PUBLIC_URL, aheadMs: 0, isDraining: false },
-    ...{ beforeSpeech: () => Promise.resolve(), afterDial: () => Promise.resolve() },
+    publicUrl: PUBLIC_URL,
+    aheadMs: 0,
+    isDraining: false,
+
+    beforeSpeech: () => Promise.resolve(),
+    afterDial: () => Promise.resolve(),
   });
   const gateway = { ...usual(), runs: new FakeCallService() } as ExaminingGateway;
   const clock: Clock = {
@@ -80,7 +84,10 @@ export function withExaminations(): ExaminingGateway {
   ]);
   const served = withApi((test) => {
     gateway.examinations = new ExaminationCalls({
-      ...{ store: test.store, clock, random: systemRandom, log: test.log },
+      store: test.store,
+      clock,
+      random: systemRandom,
+      log: test.log,
       routes: new OutboundRoutes({ store: test.store, providers, random: systemRandom }),
       createProvider: (name, onExchange) => {
         const provider = rows.get(name)?.create({ clock: systemClock, onExchange });
@@ -99,7 +106,8 @@ export function withExaminations(): ExaminingGateway {
       isDraining: () => gateway.isDraining,
     });
     media = createMediaServer({
-      ...{ log: test.log, clock: systemClock },
+      log: test.log,
+      clock: systemClock,
       authorize: (path, headers) => gateway.examinations.admit(path, headers),
       isExpected: (path) => gateway.examinations.isExpected(path),
     });
@@ -132,12 +140,24 @@ export function withExaminations(): ExaminingGateway {
     const credentials = row.configuration(fake.baseUrl);
     const { store, owner } = served.test;
     const { id } = await store.telephony.createConfiguration(owner.organizationId, {
-      ...{ name: `${row.name} ${fakes.length}`, provider: row.name, isDefaultOutbound: false },
-      ...{ credentials, accountId: null, secretFields: secretFieldsOf(row.name) },
+      name: `${row.name} ${fakes.length}`,
+      provider: row.name,
+      isDefaultOutbound: false,
+
+      credentials,
+      accountId: null,
+      secretFields: secretFieldsOf(row.name),
     });
     await store.telephony.createNumber(owner.organizationId, id, {
-      ...{ address: OURS, addressNormalized: OURS, addressType: 'pstn', countryCode: null },
-      ...{ label: null, inboundWorkflowId: null, isActive: true, isDefaultCallerId: true },
+      address: OURS,
+      addressNormalized: OURS,
+      addressType: 'pstn',
+      countryCode: null,
+
+      label: null,
+      inboundWorkflowId: null,
+      isActive: true,
+      isDefaultCallerId: true,
       extraMetadata: {},
     });
     const path = `/organizations/telephony-configs/${id}`;

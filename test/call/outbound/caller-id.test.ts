@@ -44,8 +44,13 @@ beforeEach(async () => {
   Object.assign(harness.deps.providers, providersOf([fakePbx(harness)]));
   const credentials = { provider: 'ari' };
   harness.configuration = await store.telephony.createConfiguration(owner.organizationId, {
-    ...{ name: 'PBX', provider: 'ari', isDefaultOutbound: true, credentials },
-    ...{ accountId: null, secretFields: [] },
+    name: 'PBX',
+    provider: 'ari',
+    isDefaultOutbound: true,
+    credentials,
+
+    accountId: null,
+    secretFields: [],
   });
 });
 
@@ -95,16 +100,27 @@ describe('a campaign over such a configuration', () => {
     const { at, workflow, configuration, callControl } = held.harness;
     const { store, owner } = at;
     const campaign = await store.campaigns.create(owner.organizationId, {
-      ...{ name: 'c', workflowId: workflow.id, configurationId: configuration.id },
-      ...{ sourceId: `campaigns/${owner.organizationId}/a.csv`, retry: RETRY_DEFAULT },
-      ...{ maxConcurrency: null, schedule: null, breaker: null, ratePerSecond: 1_000 },
+      name: 'c',
+      workflowId: workflow.id,
+      configurationId: configuration.id,
+
+      sourceId: `campaigns/${owner.organizationId}/a.csv`,
+      retry: RETRY_DEFAULT,
+
+      maxConcurrency: null,
+      schedule: null,
+      breaker: null,
+      ratePerSecond: 1_000,
     });
     await store.contacts.add(campaign.id, rows(1));
     await at.sql("update campaigns set state = 'running'");
     const calls = callControl.campaignCalls;
     const line = await calls.line(campaign);
     const [claim] = await store.contacts.claim(campaign.id, {
-      ...{ count: 1, openMax: 1, ratePerSecond: 1_000, configuration },
+      count: 1,
+      openMax: 1,
+      ratePerSecond: 1_000,
+      configuration,
       horizonMs: 1_000,
       leaseMs: 30_000,
     });

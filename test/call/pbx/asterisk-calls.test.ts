@@ -94,7 +94,9 @@ describe('a call in over an Asterisk', () => {
     const phone = asterisk.placeCall({ from: '5551234', to: `9${EXTENSION}` });
     expect(await phone.ended).toMatchObject({ cause: 1 });
     expect(harness.lines.find(({ msg }) => msg === 'inbound call refused')).toMatchObject({
-      ...{ reason: 'not-configured', dialled: `9${EXTENSION}`, nearest: EXTENSION },
+      reason: 'not-configured',
+      dialled: `9${EXTENSION}`,
+      nearest: EXTENSION,
     });
   });
 

@@ -31,7 +31,9 @@ async function talk(answers: Answer[], eagerAfterMs?: number): Promise<Talk> {
   llm.answers = answers;
   harness.speech.llm = llm;
   harness.speech.stt = new RecognizingService({
-    ...{ clock, name: 'eager', endsAfterMs: END_MS },
+    clock,
+    name: 'eager',
+    endsAfterMs: END_MS,
     ...(eagerAfterMs !== undefined && { eagerAfterMs }),
     capabilities: { ownTurns: 'eager' },
   });

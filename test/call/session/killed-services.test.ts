@@ -154,11 +154,16 @@ function speechOf(kill: Kill, clock: FakeClock, times: AnswerTimes): SpeechPlan 
       entry(new RecognizingService({ clock, name: 'first', faults })),
       entry(new RecognizingService({ clock, name: 'second' })),
     ],
-    ...{ clock, log },
+
+    clock,
+    log,
   });
   const speed = 5;
   const voice = new StreamedTts({
-    ...{ clock, name: 'first', speed, firstAudioMs: 150 },
+    clock,
+    name: 'first',
+    speed,
+    firstAudioMs: 150,
     failure() {
       if (!killed('tts')) return undefined;
       const kind = kill.way === 'refused' ? 'auth' : 'network';
@@ -170,7 +175,8 @@ function speechOf(kill: Kill, clock: FakeClock, times: AnswerTimes): SpeechPlan 
   const tts = createTtsFallback({ services: [entry(voice), entry(second)], clock, log });
   const fails = { gone: 'LLM_FAILED', silent: 'LLM_TIMEOUT', refused: 'LLM_AUTH' } as const;
   const first = faultyModel({
-    ...{ clock, name: 'first' },
+    clock,
+    name: 'first',
     scriptOf(request) {
       if (!killed('llm') || clock.monotonicMs() < killAt) return repeats(request);
       // The first token's deadline is the client's own.
@@ -180,7 +186,9 @@ function speechOf(kill: Kill, clock: FakeClock, times: AnswerTimes): SpeechPlan 
   const models = [first, faultyModel({ clock, name: 'second', scriptOf: repeats })];
   const llm = new FallbackModel({
     services: models.map((model) => ({ model, circuit: entry(model).circuit })),
-    ...{ clock, log },
+
+    clock,
+    log,
   });
   return { stt, tts: timed(tts, clock, times), voice: undefined, llm };
 }

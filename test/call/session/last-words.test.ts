@@ -15,7 +15,9 @@ const simple = definition(
   [
     start('hello', { name: 'Hello', greeting: 'Hello.', allow_interrupt: true }),
     agent('talk', {
-      ...{ name: 'Talk', allow_interrupt: true, extraction_enabled: true },
+      name: 'Talk',
+      allow_interrupt: true,
+      extraction_enabled: true,
       extraction_variables: [{ name: 'number', type: 'string' }],
     }),
     end('bye', { name: 'Bye' }),

@@ -49,10 +49,15 @@ function services(clock: FakeClock) {
   const stt = createSttFallback({
     services: [english],
     others: [[german]],
-    ...{ clock, log: quietLog().log },
+
+    clock,
+    log: quietLog().log,
   });
   const plan: SpeechPlan = {
-    ...{ stt, tts: voices.english, voice: 'A', llm: models.english },
+    stt,
+    tts: voices.english,
+    voice: 'A',
+    llm: models.english,
     nodes: new Map([
       [
         'german',
@@ -161,8 +166,13 @@ describe('a call whose node has another language', () => {
       fatal: false,
       processor: 'STT_FAILED',
       service_change: {
-        ...{ kind: 'stt', fault: 'overload' },
-        ...{ from: 'deepgram', from_model: 'nova-3', to: 'vosk', to_model: '' },
+        kind: 'stt',
+        fault: 'overload',
+
+        from: 'deepgram',
+        from_model: 'nova-3',
+        to: 'vosk',
+        to_model: '',
       },
     });
     const { organizationId } = harness.at.owner;

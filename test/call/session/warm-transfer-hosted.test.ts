@@ -66,7 +66,11 @@ async function transferring(warm: object = {}, data = {}): Promise<Transferring>
     /\/transfer-result\/([\w-]+)$/.exec(form.get('StatusCallback') ?? '') ?? [];
   const leg = `CallSid=${LEG}&AccountSid=AC00000000000000000000000000000001&Direction=outbound-api`;
   return {
-    ...{ harness, llm, caller, run, transferId },
+    harness,
+    llm,
+    caller,
+    run,
+    transferId,
     async report(status, sequence = 1) {
       const url = form.get('StatusCallback') ?? '';
       const request = signed(url, `${leg}&CallStatus=${status}&SequenceNumber=${sequence}`);

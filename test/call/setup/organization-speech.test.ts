@@ -119,7 +119,8 @@ describe("the speech services of an organization's call", () => {
   it("are those of the workflow's version where it has its own", async () => {
     const { planOf } = open(configured({ stt, tts, llm }));
     const override = {
-      ...{ version: 2, mode: 'byok' },
+      version: 2,
+      mode: 'byok',
       byok: { mode: 'pipeline', pipeline: { stt: { provider: 'assemblyai', api_key: KEY } } },
     };
     const { plan } = await planOf({ model_configuration_v2_override: override });

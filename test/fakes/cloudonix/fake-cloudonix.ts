@@ -106,7 +106,11 @@ class Fake extends FakeProvider<FakeSession> implements FakeCloudonix {
     const { gatewayUrl, detailRecords, sayMsPerCharacter, domain } = this.#options;
     const call = new FakeSession({
       ...facts,
-      ...{ clock: this.clock, sender: this.#sender, reach: this.reach, domain },
+
+      clock: this.clock,
+      sender: this.#sender,
+      reach: this.reach,
+      domain,
       token: randomBytes(16).toString('hex'),
       callSid: randomBytes(16).toString('hex'),
       detailRecordUrl: detailRecords === true ? `${gatewayUrl}${ROUTES}/cloudonix/cdr` : null,

@@ -59,7 +59,11 @@ export class FakeSession extends MarkupCall {
   constructor(options: FakeSessionOptions) {
     const { clock, token: id, from, to, direction, sayMsPerCharacter } = options;
     super({
-      ...{ clock, id, from, to, sayMsPerCharacter },
+      clock,
+      id,
+      from,
+      to,
+      sayMsPerCharacter,
       direction: direction === 'inbound' ? 'inbound' : 'outbound',
     });
     this.#options = options;
@@ -113,8 +117,14 @@ export class FakeSession extends MarkupCall {
     const { sender, domain, token, detailRecordUrl, callSid } = this.#options;
     if (detailRecordUrl === null) return;
     const body = {
-      ...{ call_id: callSid, domain, from: this.from, to: this.to },
-      ...{ disposition: dispositions[status], duration: this.durationS, billsec: this.durationS },
+      call_id: callSid,
+      domain,
+      from: this.from,
+      to: this.to,
+
+      disposition: dispositions[status],
+      duration: this.durationS,
+      billsec: this.durationS,
       session: { token },
       cx_trunk_id: 5,
     };
@@ -152,7 +162,9 @@ export class FakeSession extends MarkupCall {
     const facts = { session: token, from: this.from, to: this.to, context: 'default' };
     const streamSid = `MZ${this.#streams}${token.slice(2)}`;
     await this.connectMedia({
-      ...{ url, reachUrl: reach(url), headers: { ['User-Agent']: 'cloudonix' } },
+      url,
+      reachUrl: reach(url),
+      headers: { ['User-Agent']: 'cloudonix' },
       wire: twilioWire({ accountSid: domain, callSid, streamSid, parameters, facts }),
     });
   }

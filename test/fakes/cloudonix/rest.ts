@@ -110,7 +110,10 @@ function dial(domain: Domain, json: Record<string, unknown>): RestAnswer {
   if (typeof url !== 'string') return fault(400, 'url, cxml or application is required');
   const session = domain.dial(json);
   const body = {
-    ...{ domainId: 1, subscriberId: null, destination, direction: 'outbound-api' },
+    domainId: 1,
+    subscriberId: null,
+    destination,
+    direction: 'outbound-api',
     token: session.id,
   };
   return { status: 200, body };

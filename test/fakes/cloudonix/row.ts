@@ -41,20 +41,32 @@ export const cloudonixRow: HostedRow = {
   },
   refusals: [
     {
-      ...{ status: 401, body: { message: 'Invalid API key' } },
-      ...{ code: 'PROVIDER_AUTH', words: 'Invalid API key' },
+      status: 401,
+      body: { message: 'Invalid API key' },
+
+      code: 'PROVIDER_AUTH',
+      words: 'Invalid API key',
     },
     {
-      ...{ status: 400, body: { message: 'Invalid destination +14155550199' } },
-      ...{ code: 'PROVIDER_DESTINATION', words: 'Invalid destination [...]' },
+      status: 400,
+      body: { message: 'Invalid destination +14155550199' },
+
+      code: 'PROVIDER_DESTINATION',
+      words: 'Invalid destination [...]',
     },
     {
-      ...{ status: 429, body: { message: 'Too many requests' } },
-      ...{ code: 'PROVIDER_CAPACITY', words: 'Too many requests' },
+      status: 429,
+      body: { message: 'Too many requests' },
+
+      code: 'PROVIDER_CAPACITY',
+      words: 'Too many requests',
     },
     {
-      ...{ status: 404, body: { error: 'No such domain' } },
-      ...{ code: 'PROVIDER_REFUSED', words: 'No such domain' },
+      status: 404,
+      body: { error: 'No such domain' },
+
+      code: 'PROVIDER_REFUSED',
+      words: 'No such domain',
     },
   ],
 };

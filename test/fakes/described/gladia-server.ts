@@ -62,8 +62,13 @@ class Gladia extends Recognizing {
   #send(words: readonly HeardWord[], isFinal: boolean): void {
     const [first, last] = [words[0], words.at(-1)];
     const utterance = {
-      ...{ text: textOf(words), language: 'en', channel: 0, confidence: 0.9 },
-      ...{ start: (first?.startMs ?? 0) / 1_000, end: (last?.endMs ?? 0) / 1_000 },
+      text: textOf(words),
+      language: 'en',
+      channel: 0,
+      confidence: 0.9,
+
+      start: (first?.startMs ?? 0) / 1_000,
+      end: (last?.endMs ?? 0) / 1_000,
       words: seconds(words).map((word) => ({ ...word, confidence: 0.9 })),
     };
     const data = { id: `u${this.#count}`, is_final: isFinal, utterance };

@@ -431,8 +431,13 @@ export const sttProtocols: Record<SttPreset, (key: string) => Protocol> = {
   elevenlabs: (key) => ({
     check: (request, url) => {
       const query = {
-        ...{ model_id: 'scribe_v2_realtime', audio_format: 'ulaw_8000', language_code: any },
-        ...{ commit_strategy: 'manual', include_timestamps: 'true', keyterms: any },
+        model_id: 'scribe_v2_realtime',
+        audio_format: 'ulaw_8000',
+        language_code: any,
+
+        commit_strategy: 'manual',
+        include_timestamps: 'true',
+        keyterms: any,
       };
       return check(
         { path: '/v1/speech-to-text/realtime', header: ['xi-api-key', key], query },
@@ -446,8 +451,14 @@ export const sttProtocols: Record<SttPreset, (key: string) => Protocol> = {
   sarvam: (key) => ({
     check: (request, url) => {
       const query = {
-        ...{ 'language-code': any, model: any, vad_signals: 'true', flush_signal: 'true' },
-        ...{ high_vad_sensitivity: any, sample_rate: '8000', input_audio_codec: 'pcm_s16le' },
+        'language-code': any,
+        model: any,
+        vad_signals: 'true',
+        flush_signal: 'true',
+
+        high_vad_sensitivity: any,
+        sample_rate: '8000',
+        input_audio_codec: 'pcm_s16le',
       };
       return check(
         { path: '/speech-to-text/ws', header: ['api-subscription-key', key], query },

@@ -422,7 +422,9 @@ export async function startVoiceServer(
         const due = queue.shift();
         if (due === undefined) return;
         const speaking = new ScriptedVoice({
-          ...{ clock, format, faults: server.faults },
+          clock,
+          format,
+          faults: server.faults,
           onPiece: due.listener.piece,
           onFailure: (failure) => socket.close(failure === 'quota' ? 1008 : failure, 'gone'),
           onDone() {

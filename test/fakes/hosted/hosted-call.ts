@@ -215,7 +215,11 @@ export class HostedCall {
   async connectMedia({ url, reachUrl, headers, wire }: MediaTarget): Promise<LineEnd> {
     const line = new MediaLine({
       clock: this.#clock,
-      ...{ url, reachUrl, headers, wire },
+
+      url,
+      reachUrl,
+      headers,
+      wire,
       heard: this.#heard,
       spoken: this.#spoken,
       mouth: this.#mouth,

@@ -158,10 +158,15 @@ class Azure implements SessionHandler {
       return;
     }
     const best = {
-      ...{ Confidence: 0.9, Lexical: this.#text, ITN: this.#text, MaskedITN: this.#text },
+      Confidence: 0.9,
+      Lexical: this.#text,
+      ITN: this.#text,
+      MaskedITN: this.#text,
       Display: this.#text,
       Words: this.#words.map(({ word, startMs, endMs }) => ({
-        ...{ Word: word, Offset: startMs * TICKS, Duration: (endMs - startMs) * TICKS },
+        Word: word,
+        Offset: startMs * TICKS,
+        Duration: (endMs - startMs) * TICKS,
       })),
     };
     const phrase = { RecognitionStatus: this.#status, ...this.#span, NBest: [best] };

@@ -119,7 +119,9 @@ class Nova implements SessionHandler {
         break;
       case 'CloseStream':
         this.#session.send({
-          ...{ type: 'Metadata', ...METADATA, channels: 1 },
+          type: 'Metadata',
+          ...METADATA,
+          channels: 1,
           duration: this.#session.audioMs / 1_000,
         });
         this.#idle?.cancel();

@@ -232,8 +232,13 @@ class Session implements Recognizer {
     this.isClosed = true;
     const amount = this.finder.positionMs / 1_000;
     this.#listener.onUsage?.({
-      ...{ job: 'stt', service: this.#options.name, model: 'test' },
-      ...{ unit: 'seconds', amount, source: 'counted' },
+      job: 'stt',
+      service: this.#options.name,
+      model: 'test',
+
+      unit: 'seconds',
+      amount,
+      source: 'counted',
     });
   }
 

@@ -46,7 +46,11 @@ export class FakeCall extends MarkupCall {
   constructor(options: FakeCallOptions) {
     const { clock, sid: id, from, to, direction, sayMsPerCharacter } = options;
     super({
-      ...{ clock, id, from, to, sayMsPerCharacter },
+      clock,
+      id,
+      from,
+      to,
+      sayMsPerCharacter,
       direction: direction === 'inbound' ? 'inbound' : 'outbound',
     });
     this.#options = options;

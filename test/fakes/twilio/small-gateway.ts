@@ -150,7 +150,11 @@ export async function startSmallGateway(authToken: string): Promise<SmallGateway
     refused: 0,
     reply: () =>
       provider.webhook.answer({
-        ...{ runId: '3', callId: '', isAnswered: false, statusUrl: '', answeredByUrl: '' },
+        runId: '3',
+        callId: '',
+        isAnswered: false,
+        statusUrl: '',
+        answeredByUrl: '',
         mediaUrl: `${base.replace('http', 'ws')}/api/v1/telephony/ws/1/2/3/t`,
       }).reply,
     nextLine: () => new Promise((resolve) => waiting.push(resolve)),

@@ -112,8 +112,13 @@ export class VonageCall extends DocumentCall<Action> {
   fields(): Record<string, unknown> {
     const { from, to, conversationId } = this;
     return {
-      ...{ from, to, uuid: this.id, conversation_uuid: conversationId },
-      ...{ direction: this.direction, timestamp: new Date().toISOString() },
+      from,
+      to,
+      uuid: this.id,
+      conversation_uuid: conversationId,
+
+      direction: this.direction,
+      timestamp: new Date().toISOString(),
     };
   }
 

@@ -42,7 +42,9 @@ class Fake extends FakeProvider<VonageCall> implements FakeVonage {
       state: this.state,
       hasApplication: true,
       numbers: options.numbers.map((number) => ({
-        ...{ country: 'US', msisdn: digitsOf(number), app_id: APPLICATION_ID },
+        country: 'US',
+        msisdn: digitsOf(number),
+        app_id: APPLICATION_ID,
       })),
       calls: new Map(),
       application: newApplication(),

@@ -136,7 +136,10 @@ function listCalls(account: Account, query: URLSearchParams): RestAnswer {
 function callBody(call: VonageCall): Record<string, unknown> {
   const { id: uuid, from, to, conversationId, direction } = call;
   return {
-    ...{ uuid, conversation_uuid: conversationId, direction, status: call.word },
+    uuid,
+    conversation_uuid: conversationId,
+    direction,
+    status: call.word,
     to: [{ type: 'phone', number: to }],
     from: [{ type: 'phone', number: from }],
     ...(call.isOver && { duration: String(call.durationS), price: '0.1' }),

@@ -126,7 +126,14 @@ async function attackOptions(
   const { apiKey, workflowId } = agent;
   const url = new URL(webhookUrl).origin;
   return {
-    ...{ provider, credentials, to, webhookUrl, url, apiKey, workflowId, hostilePerSecond },
+    provider,
+    credentials,
+    to,
+    webhookUrl,
+    url,
+    apiKey,
+    workflowId,
+    hostilePerSecond,
     series: (series + 2) % 2 ** 24,
     hostile: await hostileTenant(url),
   };

@@ -28,8 +28,11 @@ export interface HonestOptions {
 
 export function newHonestFigures(): HonestFigures {
   return {
-    ...{ requests: 0, failed: 0 },
-    ...{ durations: new Histogram(ATTACKED_MS_MAX), byPath: new Map() },
+    requests: 0,
+    failed: 0,
+
+    durations: new Histogram(ATTACKED_MS_MAX),
+    byPath: new Map(),
   };
 }
 

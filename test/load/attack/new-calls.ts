@@ -32,7 +32,9 @@ const FAILURES_KEPT = 5;
 
 export function newCallFigures(): NewCallFigures {
   return {
-    ...{ calls: 0, failed: 0, failures: [] },
+    calls: 0,
+    failed: 0,
+    failures: [],
     webhook: new Histogram(ATTACKED_MS_MAX),
     upgrade: new Histogram(ATTACKED_MS_MAX),
   };

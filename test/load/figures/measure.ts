@@ -127,7 +127,13 @@ export async function measureLoad(
       eventLoopDelayP99Ms,
       apiLoopDelayP99Ms,
       ...usageOf({
-        ...{ before, busy, after, elapsedMs, machineMs, serviceMs, openCalls },
+        before,
+        busy,
+        after,
+        elapsedMs,
+        machineMs,
+        serviceMs,
+        openCalls,
         clientMs: clientAfter - clientBefore,
       }),
     };
@@ -217,8 +223,19 @@ export function loadOptionsOf(target: LoadTarget, options: CallOptions): LoadOpt
   // A failing voice pauses within an answer.
   const pauseMs = target.isBreakable === true ? 4_000 : 400;
   return {
-    ...{ webhookUrl, to, provider, credentials, series },
-    ...{ scenario, calls, callsPerSecond, interruptionsPerSecond, leadMs, isConversing, pauseMs },
+    webhookUrl,
+    to,
+    provider,
+    credentials,
+    series,
+
+    scenario,
+    calls,
+    callsPerSecond,
+    interruptionsPerSecond,
+    leadMs,
+    isConversing,
+    pauseMs,
     // Somebody else's agent carries no watermark of ours; that of a service is no clip.
     clipFrames: target.agent === undefined || isConversing ? [] : clipFramesOf(scenario),
   };

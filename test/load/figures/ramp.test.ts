@@ -58,7 +58,10 @@ async function climbOn(carried: number, options: Partial<RampOptions> = {}) {
 
 describe('the goal beside calls that are placed', () => {
   const starts: Partial<LoadFigures> = {
-    ...{ outboundPerSecond: 100, dialsPerSecond: 99, startsFailed: 0, startP99Ms: 150 },
+    outboundPerSecond: 100,
+    dialsPerSecond: 99,
+    startsFailed: 0,
+    startP99Ms: 150,
   };
 
   it('is held within every limit, and missed by the name of each that is not', () => {
@@ -76,9 +79,18 @@ describe('the goal beside calls that are placed', () => {
 
 describe('the goal beside an attack on the API', () => {
   const attack: Partial<LoadFigures> = {
-    ...{ hostileRequests: 3_000, hostileFailed: 0, honestFailed: 0, honestP99Ms: 400 },
-    ...{ newCallsFailed: 0, webhookP99Ms: 300, upgradeP99Ms: 60 },
-    ...{ apiBackMs: 2_000, refusedConnections: 0, callsFailedAtKill: 0 },
+    hostileRequests: 3_000,
+    hostileFailed: 0,
+    honestFailed: 0,
+    honestP99Ms: 400,
+
+    newCallsFailed: 0,
+    webhookP99Ms: 300,
+    upgradeP99Ms: 60,
+
+    apiBackMs: 2_000,
+    refusedConnections: 0,
+    callsFailedAtKill: 0,
   };
 
   it('is held within every limit, and missed by the name of each that is not', () => {

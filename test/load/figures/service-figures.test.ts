@@ -7,8 +7,13 @@ const bucket = (part: string, le: string, count: number, worker = '1') =>
   `patchbay_response_seconds_bucket{part="${part}",le="${le}",worker="${worker}"} ${count}`;
 
 const times = {
-  ...{ frameP50Ms: 30, frameP95Ms: 90, frameP99Ms: 120, frames: 1_000 },
-  ...{ voiceGaps: 3, voiceLateMaxMs: 42 },
+  frameP50Ms: 30,
+  frameP95Ms: 90,
+  frameP99Ms: 120,
+  frames: 1_000,
+
+  voiceGaps: 3,
+  voiceLateMaxMs: 42,
   answers: [
     [1, 0, 1_000, 2],
     [1, 11, 5_000, 4],
@@ -29,9 +34,19 @@ it('joins the times of each answer, and leaves out those that no caller heard', 
     delayP99Ms: 7,
   });
   expect(figures).toMatchObject({
-    ...{ answersMeasured: 2, textP50Ms: 2, textP95Ms: 6, soundP50Ms: 3, soundP95Ms: 9 },
-    ...{ innerP50Ms: 5, innerP95Ms: 15, gatewayPartP50Ms: null, frameP95Ms: 90 },
-    ...{ serviceCpuPercent: 12, serviceDelayP99Ms: 7 },
+    answersMeasured: 2,
+    textP50Ms: 2,
+    textP95Ms: 6,
+    soundP50Ms: 3,
+    soundP95Ms: 9,
+
+    innerP50Ms: 5,
+    innerP95Ms: 15,
+    gatewayPartP50Ms: null,
+    frameP95Ms: 90,
+
+    serviceCpuPercent: 12,
+    serviceDelayP99Ms: 7,
   });
 });
 
@@ -74,7 +89,10 @@ it('counts gaps since the start by where they came from: voice, no audio in the 
     delayP99Ms: 0,
   });
   expect(figures).toMatchObject({
-    ...{ voiceGaps: 3, voiceLateMaxMs: 42 },
-    ...{ gatewayUnderruns: 6, gatewayGaps: 1 },
+    voiceGaps: 3,
+    voiceLateMaxMs: 42,
+
+    gatewayUnderruns: 6,
+    gatewayGaps: 1,
   });
 });

@@ -68,7 +68,12 @@ export function serviceFigures(of: {
     innerP99Ms: inner.at(0.99),
     gatewayPartP50Ms: quantileMs(metrics, 0.5),
     gatewayPartP95Ms: quantileMs(metrics, 0.95),
-    ...{ frameP50Ms, frameP95Ms, frameP99Ms, voiceGaps, voiceLateMaxMs },
+
+    frameP50Ms,
+    frameP95Ms,
+    frameP99Ms,
+    voiceGaps,
+    voiceLateMaxMs,
     gatewayUnderruns: countOf(metrics[1], 'patchbay_underruns_total'),
     gatewayGaps: countOf(metrics[1], 'patchbay_playout_gap_seconds_count'),
     serviceCpuPercent: cpuPercent,

@@ -43,7 +43,9 @@ it('counts lost and doubled words', () => {
   const doubled = `${two} ${textOf(words(3, 4))}`;
   expect(judged([caller(one), answer(one)])).toMatchObject({ wordsLost: 2, wordsDoubled: 0 });
   expect(judged([caller(one), answer(one), caller(doubled), answer(doubled)])).toMatchObject({
-    ...{ wordsLost: 0, wordsDoubled: 1, answersDamaged: 0 },
+    wordsLost: 0,
+    wordsDoubled: 1,
+    answersDamaged: 0,
   });
 });
 

@@ -136,8 +136,14 @@ async function itemsOf(api: ApiClient, workflowId: string, id: string): Promise<
 
 export function nothing(): TranscriptFigures {
   return {
-    ...{ transcripts: 0, wordsSaid: 0, wordsLost: 0, wordsDoubled: 0 },
-    ...{ answersDamaged: 0, transcriptFaults: [], slowParts: {} },
+    transcripts: 0,
+    wordsSaid: 0,
+    wordsLost: 0,
+    wordsDoubled: 0,
+
+    answersDamaged: 0,
+    transcriptFaults: [],
+    slowParts: {},
   };
 }
 

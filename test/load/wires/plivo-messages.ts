@@ -57,7 +57,10 @@ export function xmlMessages(facts: XmlStreamFacts): JsonMessages {
     sequenceNumber,
     event: 'start',
     start: {
-      ...{ callId, streamId, accountId, tracks: ['inbound'] },
+      callId,
+      streamId,
+      accountId,
+      tracks: ['inbound'],
       mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8_000 },
     },
     ['extra_headers']: '',
@@ -79,7 +82,10 @@ export function xmlMessages(facts: XmlStreamFacts): JsonMessages {
     sequence: 0,
     audioEvent: 'playAudio',
     key: (digit, sequenceNumber) => ({
-      ...{ sequenceNumber, event: 'dtmf', streamId, dtmf: { track: 'inbound', digit } },
+      sequenceNumber,
+      event: 'dtmf',
+      streamId,
+      dtmf: { track: 'inbound', digit },
     }),
     played: (name, sequenceNumber) => ({ sequenceNumber, event: 'playedStream', ...named, name }),
     cleared: (sequenceNumber) => ({ sequenceNumber, event: 'clearedAudio', ...named }),

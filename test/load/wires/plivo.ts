@@ -17,7 +17,9 @@ export const plivoWire: Wire = {
   stream: ({ callId, credentials }) =>
     new JsonStream(
       xmlMessages({
-        ...{ callId, accountId: secretOf(credentials, 'auth_id'), bufferMsMax: BUFFER_MS_MAX },
+        callId,
+        accountId: secretOf(credentials, 'auth_id'),
+        bufferMsMax: BUFFER_MS_MAX,
         firstMs: Date.now(), // Its timestamps are wall clock times.
         earlyAudio: false,
         namesStream: true,

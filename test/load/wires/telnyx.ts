@@ -44,7 +44,11 @@ async function announce(call: InboundCall): Promise<MediaTarget> {
         ['call_session_id']: 'session',
         ['connection_id']: secretOf(credentials, 'connection_id'),
         ['client_state']: null,
-        ...{ from, to, direction: 'incoming', state: 'parked' },
+
+        from,
+        to,
+        direction: 'incoming',
+        state: 'parked',
       },
     },
     meta: { attempt: 1, ['delivered_to']: webhookUrl },

@@ -17,7 +17,9 @@ export const vobizWire: Wire = {
   stream: ({ callId, credentials }) =>
     new JsonStream(
       xmlMessages({
-        ...{ callId, accountId: secretOf(credentials, 'auth_id'), bufferMsMax: BUFFER_MS_MAX },
+        callId,
+        accountId: secretOf(credentials, 'auth_id'),
+        bufferMsMax: BUFFER_MS_MAX,
         firstMs: 0,
         earlyAudio: true,
         namesStream: false,

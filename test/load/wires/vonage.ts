@@ -49,11 +49,15 @@ export const vonageWire: Wire = {
 async function announce(call: InboundCall): Promise<MediaTarget> {
   const { webhookUrl, credentials, callId, from, to } = call;
   const body = JSON.stringify({
-    ...{ from: digitsOf(from), to: digitsOf(to), uuid: callId },
+    from: digitsOf(from),
+    to: digitsOf(to),
+    uuid: callId,
     ['conversation_uuid']: `CON-${callId}`,
   });
   const claims = {
-    ...{ iat: Math.floor(Date.now() / 1_000), jti: randomUUID(), iss: 'Vonage' },
+    iat: Math.floor(Date.now() / 1_000),
+    jti: randomUUID(),
+    iss: 'Vonage',
     ['payload_hash']: createHash('sha256').update(body).digest('hex'),
     ['api_key']: secretOf(credentials, 'api_key'),
     ['application_id']: secretOf(credentials, 'application_id'),

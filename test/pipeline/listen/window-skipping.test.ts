@@ -27,7 +27,8 @@ function counting(model: VadModel, hearsAll: boolean) {
       const stream = model.open(listener);
       let endMs = 0;
       return {
-        ...{ reset: () => stream.reset(), close: () => stream.close() },
+        reset: () => stream.reset(),
+        close: () => stream.close(),
         push(window, windowEndMs) {
           count.all++;
           endMs = windowEndMs;

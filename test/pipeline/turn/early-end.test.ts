@@ -16,7 +16,10 @@ function call(): CallRig {
   return new CallRig({
     stt(clock) {
       const service = new RecognizingService({
-        ...{ clock, name: 'eager', endsAfterMs: END_MS, eagerAfterMs: EAGER_MS },
+        clock,
+        name: 'eager',
+        endsAfterMs: END_MS,
+        eagerAfterMs: EAGER_MS,
         capabilities: { ownTurns: 'eager' },
       });
       const circuit = new CircuitBreaker({ clock, service: service.name });

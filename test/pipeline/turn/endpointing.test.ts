@@ -13,7 +13,10 @@ import { CallRig, type RigOptions } from '../call-rig.ts';
 
 const YES_OR_NO: ExpectedInput = { closed: true, phrases: [], slots: ['yes_no'], boost: [] };
 const THREE_DIGITS: ExpectedInput = {
-  ...{ closed: true, phrases: [], slots: ['digits'], boost: [] },
+  closed: true,
+  phrases: [],
+  slots: ['digits'],
+  boost: [],
   digits: { countMax: 3, terminator: null },
 };
 
@@ -203,8 +206,14 @@ describe('the language of a caller', () => {
       recognizer: { finalMsP99: 200, interimWords: true },
       turnMaxMs: 5_000,
       listener: {
-        ...{ onBegin: nothing, onPause: nothing, onResume: nothing },
-        ...{ onProbableEnd: nothing, onFinalize: nothing, onNothing: nothing, onLate: nothing },
+        onBegin: nothing,
+        onPause: nothing,
+        onResume: nothing,
+
+        onProbableEnd: nothing,
+        onFinalize: nothing,
+        onNothing: nothing,
+        onLate: nothing,
         onTurn: ({ text }) => turns.push(text),
       },
     });

@@ -24,8 +24,15 @@ function detector(): TurnDetector {
     recognizer: { finalMsP99: 200, interimWords: true },
     turnMaxMs: 5_000,
     listener: {
-      ...{ onBegin: ignore, onPause: ignore, onResume: ignore, onProbableEnd: ignore },
-      ...{ onFinalize: ignore, onTurn: ignore, onLate: ignore, onNothing: ignore },
+      onBegin: ignore,
+      onPause: ignore,
+      onResume: ignore,
+      onProbableEnd: ignore,
+
+      onFinalize: ignore,
+      onTurn: ignore,
+      onLate: ignore,
+      onNothing: ignore,
     },
   });
   turn.speechStarted(0);
@@ -81,7 +88,10 @@ describe('the end of a turn', () => {
 
   it('knows expected phrases and digits, however they are written', () => {
     const expectation: ExpectedInput = {
-      ...{ closed: true, phrases: ['我要预约', '我要预约牙医'], slots: ['digits'], boost: [] },
+      closed: true,
+      phrases: ['我要预约', '我要预约牙医'],
+      slots: ['digits'],
+      boost: [],
       digits: { countMax: 3, terminator: null },
     };
     expect(isExpectedAnswer('我要 预约。', expectation, 'zh')).toBe(true);

@@ -41,8 +41,14 @@ describe('the voices of an account', () => {
         ],
       },
       {
-        ...{ voice_id: 'v1', name: 'Ada', description: 'Calm.', accent: 'british' },
-        ...{ gender: 'female', language: 'en', preview_url: 'https://a.example/v1.mp3' },
+        voice_id: 'v1',
+        name: 'Ada',
+        description: 'Calm.',
+        accent: 'british',
+
+        gender: 'female',
+        language: 'en',
+        preview_url: 'https://a.example/v1.mp3',
       },
       ['GET api.elevenlabs.io/v1/voices', 'xi-api-key', KEY],
     ],
@@ -63,8 +69,14 @@ describe('the voices of an account', () => {
         ],
       },
       {
-        ...{ voice_id: 'aura-2-helena-en', name: 'helena', description: null, accent: 'American' },
-        ...{ gender: 'female', language: 'en', preview_url: 'https://d.example/h.wav' },
+        voice_id: 'aura-2-helena-en',
+        name: 'helena',
+        description: null,
+        accent: 'American',
+
+        gender: 'female',
+        language: 'en',
+        preview_url: 'https://d.example/h.wav',
       },
       ['GET api.deepgram.com/v1/models', 'authorization', `Token ${KEY}`],
     ],

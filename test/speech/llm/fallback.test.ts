@@ -383,7 +383,9 @@ describe('the language model of the settings', () => {
     const clock = new FakeClock();
     const settings = ['a', 'b'].map((name) =>
       llmServices.openai_compatible.parse({
-        ...{ provider: 'openai_compatible', base_url: server.baseUrl, model: name },
+        provider: 'openai_compatible',
+        base_url: server.baseUrl,
+        model: name,
       }),
     );
     const model = openLanguageModel(settings, { clock, log });

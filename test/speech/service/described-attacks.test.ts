@@ -105,7 +105,9 @@ describe('a described service', () => {
       response.writeHead(302, { location }).end('x'.repeat(1_000));
     });
     const { heard, fault } = await said({
-      ...{ provider: 'http_tts', base_url: moved.url, description: requests },
+      provider: 'http_tts',
+      base_url: moved.url,
+      description: requests,
     });
     expect([fault?.kind, fault?.detail, heard.samples]).toEqual([
       ...['request', 'it redirects: the address must be the final one', 0],
@@ -159,7 +161,9 @@ describe('a described service', () => {
     });
     const before = process.cpuUsage();
     const { heard, fault } = await said({
-      ...{ provider: 'http_tts', base_url: service.url, description },
+      provider: 'http_tts',
+      base_url: service.url,
+      description,
     });
     const cpuMs = process.cpuUsage(before).user / 1_000;
     expect([fault, heard.samples]).toEqual([undefined, 300_000]);
@@ -179,7 +183,8 @@ describe('a described service', () => {
       const session = { body: {}, url: 'url' };
       const errors = [{ when: eq('error'), detail: 'words' }];
       const settings = describedSttServices.websocket_stt.parse({
-        ...{ provider: 'websocket_stt', base_url: opening.url.replace('http', 'ws') },
+        provider: 'websocket_stt',
+        base_url: opening.url.replace('http', 'ws'),
         description: { ...recogniser, session, errors },
       });
       const clock = new FakeClock();
@@ -199,7 +204,9 @@ describe('a described service', () => {
       });
     });
     const { fault, heard } = await said({
-      ...{ provider: 'websocket_tts', base_url: server.url, description: voice },
+      provider: 'websocket_tts',
+      base_url: server.url,
+      description: voice,
     });
     expect([fault?.kind, fault?.detail]).toEqual(['protocol', 'speech without an end']);
     expect(heard.samples).toBeLessThanOrEqual(180 * 8_000);

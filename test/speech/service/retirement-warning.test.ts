@@ -16,8 +16,11 @@ it("says when OpenAI's models for speech end, and of no other server's", () => {
   createSttService(sttServices.groq.parse({ ...account, provider: 'groq' }), means);
   createTtsService(
     ttsServices.openai_compatible.parse({
-      ...{ provider: 'openai_compatible', base_url: 'https://a.example' },
-      ...{ model: 'tts-1', voice: 'v' },
+      provider: 'openai_compatible',
+      base_url: 'https://a.example',
+
+      model: 'tts-1',
+      voice: 'v',
     }),
     means,
   );

@@ -470,7 +470,9 @@ describe('connections opened ahead', () => {
     const url = acme.url.replace('127.0.0.1', 'localhost');
     const egress = createEgress();
     const warm = new WarmConnections({
-      ...{ clock: new FakeClock(), egress, authorities: authority.cert },
+      clock: new FakeClock(),
+      egress,
+      authorities: authority.cert,
     });
     opened.push(warm);
     const isResumed = async (): Promise<boolean> => {

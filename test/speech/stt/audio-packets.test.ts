@@ -28,7 +28,9 @@ describe('packets for a recogniser', () => {
   it('wait for the shortest rest that the service takes', async () => {
     const sent: number[] = [];
     const audio = new AudioPackets({
-      ...{ format: 'ulaw8', packetMs: 100, restMsMin: 50 },
+      format: 'ulaw8',
+      packetMs: 100,
+      restMsMin: 50,
       send: (packet) => sent.push(packet.length / 8),
     });
     const push = async (frames: number) => {

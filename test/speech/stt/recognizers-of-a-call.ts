@@ -27,7 +27,9 @@ export function call(...given: Given[]) {
   /** What the changes say of the faults. */
   const details: string[] = [];
   const stt = createSttFallback({
-    ...{ services, clock, log: quietLog().log },
+    services,
+    clock,
+    log: quietLog().log,
     onPermanentFault: ({ service, kind }) => permanent.push(`${service} ${kind}`),
     onChanged: (change) => {
       changes.push(changeInWords(change));
@@ -42,7 +44,13 @@ export function call(...given: Given[]) {
   };
   return {
     ...again(),
-    ...{ clock, stt, permanent, changes, details, again },
+
+    clock,
+    stt,
+    permanent,
+    changes,
+    details,
+    again,
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     c: services[2] as (typeof services)[0],

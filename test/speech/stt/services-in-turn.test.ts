@@ -35,19 +35,26 @@ async function call(model: string, faults: SttFaults, ofSecond: SttFaults = {}) 
   const ofFirst = [faults, faults, faults];
   const options = { clock, key: KEY };
   const deepgram = await startDeepgramServer({
-    ...{ ...options, faults: isUniversal ? [ofSecond] : ofFirst },
+    ...options,
+    faults: isUniversal ? [ofSecond] : ofFirst,
   });
   const assemblyai = await startAssemblyAiServer({
-    ...{ ...options, faults: isUniversal ? ofFirst : [ofSecond] },
+    ...options,
+    faults: isUniversal ? ofFirst : [ofSecond],
   });
   const vosk = await startVoskServer({ clock, faults: ofFirst });
   opened.push(deepgram, assemblyai, vosk);
   const means = serviceMeans(clock);
   const universal = sttServices.assemblyai.parse({
-    ...{ provider: 'assemblyai', api_key: KEY, base_url: assemblyai.url, model: UNIVERSAL },
+    provider: 'assemblyai',
+    api_key: KEY,
+    base_url: assemblyai.url,
+    model: UNIVERSAL,
   });
   const listening = sttServices.deepgram.parse({
-    ...{ provider: 'deepgram', api_key: KEY, base_url: deepgram.url },
+    provider: 'deepgram',
+    api_key: KEY,
+    base_url: deepgram.url,
     model: isUniversal ? 'nova-3' : model,
   });
   const own = sttServices.vosk.parse({ provider: 'vosk', base_url: vosk.url });

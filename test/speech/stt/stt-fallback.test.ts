@@ -471,7 +471,9 @@ describe('recognisers whose keys have a concurrency limit', () => {
     const call = (services: typeof entries = entries) => {
       const faults: ServiceFault[] = [];
       const stt = createSttFallback({
-        ...{ services, clock, log: quietLog().log },
+        services,
+        clock,
+        log: quietLog().log,
         onPermanentFault: (fault) => faults.push(fault),
       });
       return { stt, faults, rig: () => new RecognizerRig(clock, stt) };

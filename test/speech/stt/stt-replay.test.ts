@@ -35,7 +35,9 @@ describe('replayed audio', () => {
 
   it('begins 200 ms before the report of words without times', () => {
     const at = call({
-      ...{ timeless: true, fixedAfterWords: 3, fixedMs: 180 },
+      timeless: true,
+      fixedAfterWords: 3,
+      fixedMs: 180,
       faults: (nth) => (nth === 0 ? { failAtMs: 1_300 } : {}),
     });
     at.says(many(4));

@@ -35,13 +35,24 @@ function call(...given: Given[]) {
   const onPermanentFault = (fault: ServiceFault) => void faults.push(fault);
   const changes: string[] = [];
   const stt = createSttFallback({
-    ...{ services: first, others, clock, log, onPermanentFault },
+    services: first,
+    others,
+    clock,
+    log,
+    onPermanentFault,
     onChanged: (change) => changes.push(changeInWords(change)),
   });
   const rig = new RecognizerRig(clock, stt);
   const { hear, silence, says, turn } = new SpeakingCaller(rig);
   return {
-    ...{ rig, hear, silence, says, turn, faults, changes, lines },
+    rig,
+    hear,
+    silence,
+    says,
+    turn,
+    faults,
+    changes,
+    lines,
     a: services[0] as (typeof services)[0],
     b: services[1] as (typeof services)[0],
     last,
@@ -139,7 +150,8 @@ describe('a recogniser with several lists', () => {
 
   it('changes the language of the open session where the service can', () => {
     const flux = (language: string): Given => ({
-      ...{ family: 'flux', language },
+      family: 'flux',
+      language,
       capabilities: { setsLanguage: true },
     });
     const at = call(flux('en'), flux('de'), {});
@@ -245,7 +257,10 @@ describe('a recogniser with several lists', () => {
     sessions.opened();
     const faults: string[] = [];
     const stt = createSttFallback({
-      ...{ services: [a], others: [[{ ...b, sessions }, c]], clock, log: quietLog().log },
+      services: [a],
+      others: [[{ ...b, sessions }, c]],
+      clock,
+      log: quietLog().log,
       onPermanentFault: ({ facts }) => faults.push(`${facts['service']} ${facts['kind']}`),
     });
     const rig = new RecognizerRig(clock, stt);
@@ -268,7 +283,10 @@ describe('a recogniser with several lists', () => {
     c.circuit.failed(new ServiceFault('stt', 'c', 'auth', { detail: 'refused' }));
     const faults: string[] = [];
     const stt = createSttFallback({
-      ...{ services: [a], others: [[{ ...b, sessions }, c]], clock, log: quietLog().log },
+      services: [a],
+      others: [[{ ...b, sessions }, c]],
+      clock,
+      log: quietLog().log,
       onPermanentFault: ({ service, detail }) => faults.push(`${service}: ${detail}`),
     });
     const rig = new RecognizerRig(clock, stt, OPEN_SPEECH, 1);

@@ -35,7 +35,11 @@ describe('recognised words without spaces', () => {
 
   it('are one for each token of a service that has no spaces in them', () => {
     const token = (text: string, start: number) => ({
-      ...{ text, start_ms: start, end_ms: start + 90, is_final: true, confidence: 0.9 },
+      text,
+      start_ms: start,
+      end_ms: start + 90,
+      is_final: true,
+      confidence: 0.9,
     });
     const message = (...texts: string[]) => ({
       tokens: texts.map((text, at) => token(text, at * 100)),
@@ -61,7 +65,9 @@ describe('recognised words without spaces', () => {
 
   it('have none between the segments of an answer', () => {
     const segment = (text: string, none: number) => ({
-      ...{ text, no_speech_prob: none, avg_logprob: none > 0.5 ? -2 : -0.1 },
+      text,
+      no_speech_prob: none,
+      avg_logprob: none > 0.5 ? -2 : -0.1,
     });
     const segments = [segment('我想预订。', 0), segment('谢谢观看', 0.9), segment('两个人', 0)];
     const spoken = { startMs: 0, voiceMs: 2_000, prompt: '' };

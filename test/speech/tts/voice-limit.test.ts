@@ -36,7 +36,9 @@ function setUp(
   const first = new PreparedTts({ clock, name: 'limited', ...options });
   const second = new PreparedTts({ clock, name: 'next' });
   const of = (service: StreamedTts) => ({
-    ...{ service, circuit: new CircuitBreaker({ clock, service: service.name }), voice: 'v' },
+    service,
+    circuit: new CircuitBreaker({ clock, service: service.name }),
+    voice: 'v',
   });
   const services = [{ ...of(first), sessions }, of(second)];
   const call = () => {
@@ -285,7 +287,9 @@ describe('the limit of a voice’s key', () => {
     });
     const faults: ServiceFault[] = [];
     const tts = createTtsFallback({
-      ...{ services: [entry('a'), { ...entry('b'), sessions }], clock, log: quietLog().log },
+      services: [entry('a'), { ...entry('b'), sessions }],
+      clock,
+      log: quietLog().log,
       onPermanentFault: (fault) => faults.push(fault),
     });
     tts.stream?.('v', new HeardUtterance()).push('One.');

@@ -84,13 +84,25 @@ describe.each(engines())('claims on the %s engine', (engine) => {
     const { contacts, campaigns } = test.store;
     const { organizationId, workflowId, configurationId } = queue;
     const other = await campaigns.create(organizationId, {
-      ...{ name: 'other', workflowId, configurationId, retry: RETRY_DEFAULT, ratePerSecond: 1 },
-      ...{ sourceId: 'a.csv', maxConcurrency: null, schedule: null, breaker: null },
+      name: 'other',
+      workflowId,
+      configurationId,
+      retry: RETRY_DEFAULT,
+      ratePerSecond: 1,
+
+      sourceId: 'a.csv',
+      maxConcurrency: null,
+      schedule: null,
+      breaker: null,
     });
     await contacts.add(other.id, rows(CONTACTS));
     await test.sql("update campaigns set state = 'running'");
     const limits = {
-      ...{ count: 10, openMax: 100, ratePerSecond: 1_000, horizonMs: 1_000, leaseMs: 30_000 },
+      count: 10,
+      openMax: 100,
+      ratePerSecond: 1_000,
+      horizonMs: 1_000,
+      leaseMs: 30_000,
       configuration: { id: configurationId, callsPerSecond },
     };
     for (let round = 0; round < 8; round++) {

@@ -95,7 +95,9 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
         secretFields: [],
       });
       const wanted = {
-        ...{ providers: ['ari'] as const, leaseMs: 8_000, max: 10 },
+        providers: ['ari'] as const,
+        leaseMs: 8_000,
+        max: 10,
         takesExpired: true,
       };
       const held = await holder.store.leases.claim(wanted);
@@ -107,15 +109,27 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
     it('is a contact that is called, and at the time of all', async () => {
       const { contacts, campaigns } = holder.store;
       const campaign = await campaigns.create(on.organizationId, {
-        ...{ name: 'c', workflowId: on.workflowId, configurationId: on.configurationId },
-        ...{ sourceId: `campaigns/${on.organizationId}/a.csv`, retry: RETRY_DEFAULT },
-        ...{ maxConcurrency: null, schedule: null, breaker: null, ratePerSecond: 2 },
+        name: 'c',
+        workflowId: on.workflowId,
+        configurationId: on.configurationId,
+
+        sourceId: `campaigns/${on.organizationId}/a.csv`,
+        retry: RETRY_DEFAULT,
+
+        maxConcurrency: null,
+        schedule: null,
+        breaker: null,
+        ratePerSecond: 2,
       });
       await contacts.add(campaign.id, rows(3));
       await campaigns.start(on.organizationId, campaign.id);
       await campaigns.finishSync(campaign.id);
       const wanted = {
-        ...{ count: 1, openMax: 10, ratePerSecond: 2, horizonMs: 1_000_000, leaseMs: 30_000 },
+        count: 1,
+        openMax: 10,
+        ratePerSecond: 2,
+        horizonMs: 1_000_000,
+        leaseMs: 30_000,
         configuration: { id: on.configurationId, callsPerSecond: 2 },
       };
       const [first] = await contacts.claim(campaign.id, wanted);
@@ -150,9 +164,17 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
     it('is a contact file that is read', async () => {
       const { campaigns } = holder.store;
       const { id } = await campaigns.create(on.organizationId, {
-        ...{ name: 'c', workflowId: on.workflowId, configurationId: on.configurationId },
-        ...{ sourceId: `campaigns/${on.organizationId}/b.csv`, retry: RETRY_DEFAULT },
-        ...{ maxConcurrency: null, schedule: null, breaker: null, ratePerSecond: 2 },
+        name: 'c',
+        workflowId: on.workflowId,
+        configurationId: on.configurationId,
+
+        sourceId: `campaigns/${on.organizationId}/b.csv`,
+        retry: RETRY_DEFAULT,
+
+        maxConcurrency: null,
+        schedule: null,
+        breaker: null,
+        ratePerSecond: 2,
       });
       await campaigns.start(on.organizationId, id);
       expect((await campaigns.claimSync())?.id).toBe(id);
@@ -198,7 +220,9 @@ describe.each(engines())('processes with other clocks on %s', (engine) => {
       const claim = { limit: 10, except: [], leaseMs: 30_000 };
       expect(await other.store.textChats.claimDue(claim)).toEqual([]);
       await textChats.settle(chat.run.id, chat.revision, {
-        ...{ status: 'idle', eventSeq: 0, dueMs: 0 },
+        status: 'idle',
+        eventSeq: 0,
+        dueMs: 0,
       });
       expect(await other.store.textChats.claimDue(claim)).toMatchObject([{ runId: chat.run.id }]);
       expect(await textChats.claimDue(claim)).toEqual([]);

@@ -24,8 +24,13 @@ describe.runIf(engines().includes('server'))('changes that wait for their organi
 
   const newDefault = ({ organizationId }: Ground, nth: number) =>
     at.store.telephony.createConfiguration(organizationId, {
-      ...{ name: `line ${nth}`, provider: 'twilio', isDefaultOutbound: true },
-      ...{ credentials: {}, accountId: null, secretFields: [] },
+      name: `line ${nth}`,
+      provider: 'twilio',
+      isDefaultOutbound: true,
+
+      credentials: {},
+      accountId: null,
+      secretFields: [],
     });
 
   const idleStart = async (on: Ground) => {

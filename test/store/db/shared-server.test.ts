@@ -35,7 +35,12 @@ describe.runIf(engines().includes('server'))('nodes at one server', () => {
     folders.push(dataFolder);
     const means = { clock: systemClock, random: systemRandom, log: quietLog().log };
     const store = await openStore({
-      ...{ dataFolder, databaseUrl, secrets: { keys }, callLimit: 10, node: dataFolder, ...means },
+      dataFolder,
+      databaseUrl,
+      secrets: { keys },
+      callLimit: 10,
+      node: dataFolder,
+      ...means,
     });
     open.push(store);
     return store;

@@ -9,21 +9,33 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 const [databaseUrl = '', dataFolder = '', organizationId = '', workflowId = '', definitionId = ''] =
   process.argv.slice(2);
 const store = await openStore({
-  ...{ databaseUrl, dataFolder, node: 'stopped', callLimit: 10 },
-  ...{
-    secrets: { keys: undefined },
-    clock: systemClock,
-    random: systemRandom,
-    log: quietLog().log,
-  },
+  databaseUrl,
+  dataFolder,
+  node: 'stopped',
+  callLimit: 10,
+
+  secrets: { keys: undefined },
+  clock: systemClock,
+  random: systemRandom,
+  log: quietLog().log,
 });
 store.onReentered = () => process.send?.({ kind: 'reentered' });
 const runIds: string[] = [];
 for (const name of ['one', 'two']) {
   const { run } = await store.runs.create({
-    ...{ organizationId, workflowId, definitionId, configurationId: null, name },
-    ...{ mode: 'twilio', callType: 'inbound', providerCallId: null },
-    ...{ initialContext: {}, gatheredContext: {}, logs: {} },
+    organizationId,
+    workflowId,
+    definitionId,
+    configurationId: null,
+    name,
+
+    mode: 'twilio',
+    callType: 'inbound',
+    providerCallId: null,
+
+    initialContext: {},
+    gatheredContext: {},
+    logs: {},
   });
   await store.runs.patch(run.id, { state: 'running' });
   runIds.push(run.id);

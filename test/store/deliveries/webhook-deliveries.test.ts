@@ -51,7 +51,8 @@ describe.each(engines())('deliveries on %s', (engine) => {
     expect(await total({ state: 'delivered', offset: 100 })).toBe(10_059);
     expect(await total({ state: 'pending' })).toBe(1);
     const { deliveries } = await at.store.deliveries.list(at.owner.organizationId, {
-      ...{ limit: 50, offset: 10_050 },
+      limit: 50,
+      offset: 10_050,
     });
     expect(deliveries).toHaveLength(10);
   });

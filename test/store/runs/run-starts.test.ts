@@ -40,8 +40,16 @@ function otherProcess(at: TestStore): { starts: IdempotentRunStarts; close: () =
   const ready = (): Promise<void> => Promise.resolve();
   const db = openDatabase(at.target(), { ready, clock: systemClock, log });
   const starts = new IdempotentRunStarts({
-    ...{ db, clock, log, time: steeredTime(() => clock), random: systemRandom, callLimit: 10 },
-    ...{ node: 'other', epoch: '99', secrets: {} as never }, // It opens none.
+    db,
+    clock,
+    log,
+    time: steeredTime(() => clock),
+    random: systemRandom,
+    callLimit: 10,
+
+    node: 'other',
+    epoch: '99',
+    secrets: {} as never, // It opens none.
     organizationTurns: organizationTurns(),
   });
   return { starts, close: () => db.destroy() };

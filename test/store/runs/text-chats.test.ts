@@ -167,8 +167,11 @@ describe.each(engines())('text chats on %s', (engine) => {
     const both = await Promise.all([chats().claimDue(claim), chats().claimDue(claim)]);
     expect(both.flat()).toEqual([
       {
-        ...{ runId: chat.run.id, organizationId: at.owner.organizationId },
-        ...{ revision: chat.revision, isFollowed: false },
+        runId: chat.run.id,
+        organizationId: at.owner.organizationId,
+
+        revision: chat.revision,
+        isFollowed: false,
       },
     ]);
     at.clock.advance(60_000);

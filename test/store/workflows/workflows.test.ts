@@ -56,8 +56,12 @@ describe.each(engines())('workflows on %s', (engine) => {
       const [node] = DEFINITION.nodes;
       const definition = { nodes: [{ ...node, data: { ...node?.data, ...data } }], edges: [] };
       const { version } = await workflows.create(at.owner, {
-        ...{ name: 'Desk', triggerPaths: [], templateContextVariables: {} },
-        ...{ definition: definition as never, configurations },
+        name: 'Desk',
+        triggerPaths: [],
+        templateContextVariables: {},
+
+        definition: definition as never,
+        configurations,
       });
       const given = await workflows.withServices(version.id);
       expect(given === undefined || given.id === version.id).toBe(true);

@@ -155,8 +155,15 @@ async function dialled(
     const { callId } = await control.dial(
       row.configuration(rest.url),
       {
-        ...{ runId: '1', from: formatAddress('+15550000001'), to: formatAddress('+15550000002') },
-        ...{ answerUrl: url, statusUrl: url, answeredByUrl: url, ringS: 30, callS: 60 },
+        runId: '1',
+        from: formatAddress('+15550000001'),
+        to: formatAddress('+15550000002'),
+
+        answerUrl: url,
+        statusUrl: url,
+        answeredByUrl: url,
+        ringS: 30,
+        callS: 60,
       },
       new AbortController().signal,
     );

@@ -114,11 +114,20 @@ describe('requests of a campaign', () => {
   });
   afterAll(() => server.close());
   const credentials = () => ({
-    ...{ bearer_token: 'XI', domain_id: 'acme.cloudonix.net', api_base_url: server.url },
+    bearer_token: 'XI',
+    domain_id: 'acme.cloudonix.net',
+    api_base_url: server.url,
   });
   const dial = {
-    ...{ runId: '1', from: '+14155550100', to: '+14155550101', ringS: 30, callS: 300 },
-    ...{ answerUrl: 'https://g/a', statusUrl: 'https://g/s', answeredByUrl: 'https://g/s' },
+    runId: '1',
+    from: '+14155550100',
+    to: '+14155550101',
+    ringS: 30,
+    callS: 300,
+
+    answerUrl: 'https://g/a',
+    statusUrl: 'https://g/s',
+    answeredByUrl: 'https://g/s',
   };
 
   it('leave room for the hang-up of a call', async () => {

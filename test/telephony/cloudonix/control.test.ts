@@ -30,7 +30,10 @@ const credentials = (more: Record<string, unknown> = {}) => ({
 });
 const code = (expected: string) => expect.objectContaining({ code: expected });
 const session = (more: Record<string, unknown> = {}) => ({
-  ...{ token: TOKEN, status: 'answer', callerId: '+14155550100', destination: '14155550101' },
+  token: TOKEN,
+  status: 'answer',
+  callerId: '+14155550100',
+  destination: '14155550101',
   ...more,
 });
 

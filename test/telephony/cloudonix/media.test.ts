@@ -42,7 +42,10 @@ describe('a Cloudonix media stream', () => {
       [
         'started',
         {
-          ...{ callId: SESSION, streamId: STREAM, codecIn: 'PCMU', codecOut: 'PCMU' },
+          callId: SESSION,
+          streamId: STREAM,
+          codecIn: 'PCMU',
+          codecOut: 'PCMU',
           parameters: {},
         },
       ],

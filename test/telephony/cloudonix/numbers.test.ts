@@ -15,7 +15,9 @@ const wish = { installationId: 'abc123', inboundUrl: URL_IN };
 let fake: FakeCloudonix;
 const { control } = createCloudonixProvider({ clock: systemClock, requestsMax: 1_000 });
 const account = (more: Record<string, unknown> = {}) => ({
-  ...{ bearer_token: BEARER_TOKEN, domain_id: DOMAIN, api_base_url: fake.baseUrl },
+  bearer_token: BEARER_TOKEN,
+  domain_id: DOMAIN,
+  api_base_url: fake.baseUrl,
   ...more,
 });
 const ensured = async (more: Record<string, unknown> = {}) => {
@@ -38,7 +40,8 @@ describe('the voice application of a configuration', () => {
     const made = fake.domain.applications.at(-1);
     expect(made).toMatchObject({ name: 'patchbay-abc123', url: URL_IN });
     expect(stored).toMatchObject({
-      ...{ application_name: 'patchbay-abc123', application_id: made?.uuid },
+      application_name: 'patchbay-abc123',
+      application_id: made?.uuid,
       application_key: made?.apiKey,
     });
     const requests = fake.asked.length;
@@ -111,7 +114,8 @@ describe('a number over Cloudonix', () => {
     await control.configureInbound(stored, '+14155550101', URL_IN, signal);
     const applications = structuredClone(fake.domain.applications);
     expect(await control.detachInbound(stored, OURS, URL_IN, signal)).toEqual({
-      ...{ ok: true, message: null },
+      ok: true,
+      message: null,
     });
     expect(fake.domain.applications).toEqual(applications);
     expect(fake.domain.dnids.map(({ source }) => source)).toEqual(['+14155550101', '14155550101']);

@@ -27,11 +27,21 @@ const call = {
   ['SessionData']: { token: TOKEN, profile: { 'trunk-sip-headers': { a: 'b' } } },
 };
 const update = {
-  ...{ id: 1, domainId: 2, domain: 'acme.cloudonix.net', token: TOKEN, status: 'ringing' },
-  ...{ callerId: '+14155550100', destination: '+14155550101', modifiedAt: 1_700_000_000_000 },
+  id: 1,
+  domainId: 2,
+  domain: 'acme.cloudonix.net',
+  token: TOKEN,
+  status: 'ringing',
+
+  callerId: '+14155550100',
+  destination: '+14155550101',
+  modifiedAt: 1_700_000_000_000,
 };
 const record = {
-  ...{ call_id: 'c1', domain: 'acme.cloudonix.net', disposition: 'ANSWER', billsec: 12 },
+  call_id: 'c1',
+  domain: 'acme.cloudonix.net',
+  disposition: 'ANSWER',
+  billsec: 12,
   session: { token: TOKEN },
 };
 const post = (url: string, body: unknown, headers = {}) =>
@@ -184,8 +194,13 @@ describe('the proof of a webhook', () => {
 describe('a status of Cloudonix', () => {
   it('is read from an object and from a list with one (trap 27)', () => {
     const expected = {
-      ...{ kind: 'status', callId: TOKEN, status: 'ringing', providerStatus: 'ringing' },
-      ...{ sequence: 1_700_000_000_000, dedupeKey: `cloudonix:${TOKEN}:ringing` },
+      kind: 'status',
+      callId: TOKEN,
+      status: 'ringing',
+      providerStatus: 'ringing',
+
+      sequence: 1_700_000_000_000,
+      dedupeKey: `cloudonix:${TOKEN}:ringing`,
     };
     expect(parse(post(STATUS, update))).toMatchObject(expected);
     expect(parse(post(STATUS, [update]))).toMatchObject(expected);
@@ -193,7 +208,10 @@ describe('a status of Cloudonix', () => {
 
   it('comes from a call detail record too, by its session', () => {
     expect(parse(post(CDR, record))).toMatchObject({
-      ...{ kind: 'status', callId: TOKEN, status: 'completed', durationS: 12 },
+      kind: 'status',
+      callId: TOKEN,
+      status: 'completed',
+      durationS: 12,
     });
   });
 
@@ -221,13 +239,11 @@ describe('a status of Cloudonix', () => {
 
 describe('the answer to a call', () => {
   const request = {
-    ...{
-      runId: '1',
-      callId: TOKEN,
-      isAnswered: false,
-      statusUrl: '',
-      answeredByUrl: '',
-    },
+    runId: '1',
+    callId: TOKEN,
+    isAnswered: false,
+    statusUrl: '',
+    answeredByUrl: '',
     mediaUrl: 'wss://gw.example.com/a&b/1',
   };
 

@@ -18,7 +18,11 @@ const parse = (form: string) => plivoWebhook.parse(formPost(url, form));
 const media = 'wss://gw.example.com/api/v1/telephony/ws/1/2/3/tok';
 const answer = (mediaUrl = media) =>
   plivoWebhook.answer({
-    ...{ runId: '1', callId: call, isAnswered: false, statusUrl: '', answeredByUrl: '' },
+    runId: '1',
+    callId: call,
+    isAnswered: false,
+    statusUrl: '',
+    answeredByUrl: '',
     mediaUrl,
   }).reply;
 

@@ -61,12 +61,18 @@ describe.each(hostedRows)('$name', (row) => {
   afterEach(() => fake.close());
 
   const examination = (more: Partial<HostedExamination> = {}): HostedExamination => ({
-    ...{ provider, configurationId: '7', publicUrl, signal },
+    provider,
+    configurationId: '7',
+    publicUrl,
+    signal,
     credentials: row.configuration(fake.baseUrl),
     numbers: [
       {
-        ...{ address: NUMBER, providerAddress: provider.formatAddress(NUMBER) },
-        ...{ isInbound: true, isTelephone: true },
+        address: NUMBER,
+        providerAddress: provider.formatAddress(NUMBER),
+
+        isInbound: true,
+        isTelephone: true,
       },
     ],
     moreNumbers: 0,
@@ -96,7 +102,11 @@ describe.each(hostedRows)('$name', (row) => {
     const faults = all.filter(({ verdict }) => verdict === 'fail' || verdict === 'warn');
     expect(faults.map(({ key }) => key)).toEqual(['public_url']);
     expect(await verdicts()).toMatchObject({
-      ...{ credentials: 'pass', clock: 'pass', number: 'pass', reach: 'pass', websocket: 'pass' },
+      credentials: 'pass',
+      clock: 'pass',
+      number: 'pass',
+      reach: 'pass',
+      websocket: 'pass',
       ...(hasApplication && { application: 'pass' }),
     });
     const secrets = JSON.stringify(row.configuration(''));
@@ -196,7 +206,8 @@ describe.each(hostedRows)('$name', (row) => {
     expect(find(await findings(ofSip), 'number')?.verdict).not.toBe('pass');
     expect(find(await findings(ofSip), 'number')?.message).not.toContain('does not own');
     expect(find(await findings({ moreNumbers: 10 }), 'numbers')).toMatchObject({
-      ...{ verdict: 'skip', message: expect.stringMatching(/^10 more numbers/) },
+      verdict: 'skip',
+      message: expect.stringMatching(/^10 more numbers/),
     });
     const wish = examination({ numbers: [{ ...other, isInbound: false }] });
     expect(find(await examineHosted(wish), 'number')).toBeUndefined();
@@ -262,15 +273,19 @@ describe('the public address', () => {
     const fake = await row.startFake({ gatewayUrl: publicUrl, numbers: [] });
     try {
       const all = await examineHosted({
-        ...{ provider: row.create({ clock: systemClock }), configurationId: '7', numbers: [] },
-        ...{
-          credentials: row.configuration(fake.baseUrl),
-          publicUrl: url,
-          inboundUrl: url,
-          signal,
-        },
+        provider: row.create({ clock: systemClock }),
+        configurationId: '7',
+        numbers: [],
+
+        credentials: row.configuration(fake.baseUrl),
+        publicUrl: url,
+        inboundUrl: url,
+        signal,
         moreNumbers: 0,
-        ...{ clock: systemClock, log: quietLog().log, missingWebhookKey: undefined },
+
+        clock: systemClock,
+        log: quietLog().log,
+        missingWebhookKey: undefined,
       });
       return Object.fromEntries(all.map((each) => [each.key, each]));
     } finally {
@@ -296,7 +311,8 @@ describe('the public address', () => {
 
   it('without the certificates between its own and the authority is a fault', async () => {
     const { cert, key } = makeCertificate({
-      ...{ names: ['127.0.0.1'], authority: makeAuthority('an authority') },
+      names: ['127.0.0.1'],
+      authority: makeAuthority('an authority'),
     });
     const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -304,7 +320,8 @@ describe('the public address', () => {
     const { reach } = await verdictsAt(url);
     server.close();
     expect(reach).toMatchObject({
-      ...{ verdict: 'fail', message: expect.stringContaining('UNABLE_TO_VERIFY') },
+      verdict: 'fail',
+      message: expect.stringContaining('UNABLE_TO_VERIFY'),
       advice: expect.stringContaining('chain'),
     });
   });
@@ -317,7 +334,8 @@ describe('the public address', () => {
     ['http://8.8.8.8', 'no TLS'],
   ])('%s is a fault', (url, words) => {
     expect(addressOutcome(url)).toMatchObject({
-      ...{ verdict: 'fail', message: expect.stringContaining(words) },
+      verdict: 'fail',
+      message: expect.stringContaining(words),
     });
   });
 

@@ -178,7 +178,9 @@ describe.each(hostedRows)('$name', (row) => {
     it(cases.foundAgain, async () => {
       const { call, callId } = await dialled();
       const wanted = {
-        ...{ runId: '1', from: address(OURS), to: address(THEIRS) },
+        runId: '1',
+        from: address(OURS),
+        to: address(THEIRS),
         since: new Date(Date.now() - 5_000),
       };
       const found = await control.findCalls(gateway.credentials, wanted, signal);

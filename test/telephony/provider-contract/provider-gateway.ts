@@ -221,7 +221,10 @@ export class ProviderGateway {
     const run = direction === 'inbound' ? '2' : '1';
     const { statusUrl, answeredByUrl } = this.urls(run);
     const action = this.provider.webhook.answer({
-      ...{ runId: run, callId, statusUrl, answeredByUrl },
+      runId: run,
+      callId,
+      statusUrl,
+      answeredByUrl,
       isAnswered: direction === 'outbound',
       mediaUrl: `${this.base.replace('http', 'ws')}/api/v1/telephony/ws/1/2/${run}/t`,
     });

@@ -22,8 +22,14 @@ beforeEach(() => {
 afterAll(() => server.close());
 
 const request = (action: string, account = 'a') => ({
-  ...{ action, account, method: 'POST' as const, url: `${server.url}/${action}` },
-  ...{ headers: {}, body: null, repeatable: false },
+  action,
+  account,
+  method: 'POST' as const,
+  url: `${server.url}/${action}`,
+
+  headers: {},
+  body: null,
+  repeatable: false,
 });
 const paths = () => server.asked.map(({ path }) => path);
 const arrived = async (count: number): Promise<void> => {
@@ -126,7 +132,8 @@ describe('requests in the name of an account', () => {
 
   it('fail when the queue of their account is too long for them', async () => {
     const rest = createAccountRest({
-      ...{ provider: 'vonage', clock },
+      provider: 'vonage',
+      clock,
       limit: { ...LIMIT, windowMs: 60_000 },
     });
     await Promise.all([1, 2, 3].map(() => rest.send(request('dial'), signal)));

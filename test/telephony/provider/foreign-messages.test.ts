@@ -17,7 +17,10 @@ function begun(provider: HostedName) {
   const closed: [number, string][] = [];
   const events: MediaEvent[] = [];
   const socket: MediaSocket = {
-    ...{ open: true, bufferedBytes: 0, sendText: () => undefined, sendBinary: () => undefined },
+    open: true,
+    bufferedBytes: 0,
+    sendText: () => undefined,
+    sendBinary: () => undefined,
     close: (code, reason) => void closed.push([code, reason]),
   };
   const protocol = protocolOf(provider);
@@ -60,7 +63,10 @@ it.each(HOSTED)('%s: JSON that does not fit is dropped, and the stream goes on',
 it('text that is not JSON before the stream begins closes the socket too', () => {
   const closed: number[] = [];
   const socket: MediaSocket = {
-    ...{ open: true, bufferedBytes: 0, sendText: () => undefined, sendBinary: () => undefined },
+    open: true,
+    bufferedBytes: 0,
+    sendText: () => undefined,
+    sendBinary: () => undefined,
     close: (code) => void closed.push(code),
   };
   const parts = { protocol: protocolOf('twilio'), clock: new FakeClock(), log: quietLog().log };

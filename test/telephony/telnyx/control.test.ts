@@ -48,12 +48,10 @@ const asked = () => server.asked.map(({ method, path, body }) => ({ method, path
 const lastBody = (): Record<string, unknown> => JSON.parse(server.asked.at(-1)?.body ?? '{}');
 const answerOf = (direction: 'inbound' | 'outbound') =>
   webhook.answer({
-    ...{
-      runId: '7',
-      callId: CALL,
-      isAnswered: direction === 'outbound',
-      mediaUrl: 'wss://gw.example.com/ws/1',
-    },
+    runId: '7',
+    callId: CALL,
+    isAnswered: direction === 'outbound',
+    mediaUrl: 'wss://gw.example.com/ws/1',
     statusUrl: 'https://gw.example.com/events/7',
     answeredByUrl: 'https://gw.example.com/events/7',
   });
@@ -223,8 +221,12 @@ describe('the application of an account at Telnyx', () => {
   let fake: FakeTelnyx;
   beforeEach(async () => {
     fake = await startFakeTelnyx({
-      ...{ gatewayUrl: 'https://gw.example.com', numbers: ['+14155550100', '+14155550199'] },
-      ...{ apiKey: 'KEY-of-the-test', connectionId: OURS, seedHex: SEED_HEX },
+      gatewayUrl: 'https://gw.example.com',
+      numbers: ['+14155550100', '+14155550199'],
+
+      apiKey: 'KEY-of-the-test',
+      connectionId: OURS,
+      seedHex: SEED_HEX,
     });
     return () => fake.close();
   });

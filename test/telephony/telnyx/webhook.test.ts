@@ -127,7 +127,9 @@ describe('a webhook of Telnyx', () => {
 
   it.each(['streaming.failed', 'streaming_failed'])('%s says why there are no media', (type) => {
     expect(parse(type, { failure_reason: 'connection_failed' })).toEqual({
-      ...{ kind: 'media-failed', callId: CALL, reason: 'connection_failed' },
+      kind: 'media-failed',
+      callId: CALL,
+      reason: 'connection_failed',
       dedupeKey: 'telnyx:e1',
     });
   });
@@ -163,7 +165,10 @@ describe('a webhook of Telnyx', () => {
 
   it('is answered with nothing but success, for what is to be done is a command', () => {
     const request = {
-      ...{ runId: '1', callId: CALL, isAnswered: false, mediaUrl: 'wss://gw/x' },
+      runId: '1',
+      callId: CALL,
+      isAnswered: false,
+      mediaUrl: 'wss://gw/x',
       statusUrl: 'https://gw/s',
       answeredByUrl: 'https://gw/s',
     };

@@ -12,7 +12,11 @@ const status = (fields: string) =>
   `CallSid=${call}&AccountSid=${account}&Direction=outbound-api&CallbackSource=call-progress-events&${fields}`;
 const answer = (mediaUrl: string) =>
   twilioWebhook.answer({
-    ...{ runId: '1', callId: 'CA1', isAnswered: false, statusUrl: '', answeredByUrl: '' },
+    runId: '1',
+    callId: 'CA1',
+    isAnswered: false,
+    statusUrl: '',
+    answeredByUrl: '',
     mediaUrl,
   }).reply;
 const parse = (form: string) => twilioWebhook.parse(formPost(url, form));

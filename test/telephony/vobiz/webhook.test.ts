@@ -52,7 +52,11 @@ describe('a webhook of Vobiz', () => {
   it('is answered with a stream that keeps the call alive and is opened once (trap 13)', () => {
     const media = 'wss://gw.example.com/ws/1?a=1&b=2';
     const { body } = vobizWebhook.answer({
-      ...{ runId: '1', callId: 'c', isAnswered: false, statusUrl: '', answeredByUrl: '' },
+      runId: '1',
+      callId: 'c',
+      isAnswered: false,
+      statusUrl: '',
+      answeredByUrl: '',
       mediaUrl: media,
     }).reply;
     expect(body).toContain(

@@ -187,7 +187,8 @@ describe('a call over Vonage', () => {
 
   it('is found among the calls since its dial, by both numbers', async () => {
     const call = (uuid: string, to: string, from = NUMBER) => ({
-      ...{ uuid, status: 'ringing' },
+      uuid,
+      status: 'ringing',
       to: [{ type: 'phone', number: to }],
       from: { type: 'phone', number: from },
     });
@@ -208,7 +209,8 @@ describe('a call over Vonage', () => {
     ['not where it can be looked for, may be there', 2_000, 2_500, undefined],
   ])('among many others, found %s', async (_where, at, count, expected) => {
     const record = (index: number) => ({
-      ...{ uuid: index === at ? 'ours' : `other-${index}`, status: 'ringing' },
+      uuid: index === at ? 'ours' : `other-${index}`,
+      status: 'ringing',
       to: [{ type: 'phone', number: index === at ? request.to : '14155559999' }],
       from: { type: 'phone', number: NUMBER },
     });

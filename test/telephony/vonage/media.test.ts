@@ -9,7 +9,9 @@ const FUZZ_MS_MAX = 120_000;
 const UUID = '63f61863-4a51-4f6b-86e1-46edebcf9356';
 const connected = (more: object = {}) =>
   JSON.stringify({
-    ...{ event: 'websocket:connected', 'content-type': 'audio/l16;rate=8000', call_uuid: UUID },
+    event: 'websocket:connected',
+    'content-type': 'audio/l16;rate=8000',
+    call_uuid: UUID,
     ...more,
   });
 
@@ -43,7 +45,10 @@ describe('a media socket of Vonage', () => {
       {
         type: 'started',
         start: {
-          ...{ callId: UUID, streamId: UUID, codecIn: 'L16', codecOut: 'L16' },
+          callId: UUID,
+          streamId: UUID,
+          codecIn: 'L16',
+          codecOut: 'L16',
           parameters: { run: '7' },
         },
       },

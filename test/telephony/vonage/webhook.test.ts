@@ -241,8 +241,13 @@ describe('the answer to a call over Vonage', () => {
 
   it('connects it to our media socket at 8 kHz, which gives the id of the call back', () => {
     const { reply } = vonageWebhook.answer({
-      ...{ runId: '1', callId: UUID, isAnswered: false, mediaUrl },
-      ...{ statusUrl: URL_OF_EVENTS, answeredByUrl: URL_OF_EVENTS },
+      runId: '1',
+      callId: UUID,
+      isAnswered: false,
+      mediaUrl,
+
+      statusUrl: URL_OF_EVENTS,
+      answeredByUrl: URL_OF_EVENTS,
     });
     const ncco = document(reply.body);
     expect(nccoFaults(ncco)).toEqual([]);

@@ -37,8 +37,14 @@ function open(side: 'server' | 'client'): { socket: StalledSocket; stream: Webso
   const socket = new StalledSocket();
   const nothing = () => undefined;
   const listener = {
-    ...{ onText: nothing, onAscii: nothing, onBinary: nothing, onPing: nothing },
-    ...{ onPong: nothing, onFault: nothing, onClose: nothing },
+    onText: nothing,
+    onAscii: nothing,
+    onBinary: nothing,
+    onPing: nothing,
+
+    onPong: nothing,
+    onFault: nothing,
+    onClose: nothing,
   };
   const head = Buffer.alloc(0);
   const messageBytesMax = 100_000;

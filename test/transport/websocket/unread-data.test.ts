@@ -51,7 +51,9 @@ describe('a media socket that was not read for a time', () => {
       admitted = resolve;
     });
     const media = createMediaServer({
-      ...{ log: quietLog().log, clock, kernel: unread },
+      log: quietLog().log,
+      clock,
+      kernel: unread,
       limits: { messagesPerSecondMax: PER_SECOND_MAX },
       authorize: async () => ({
         accept: (accepted: MediaSocket) => {

@@ -166,7 +166,9 @@ describe('faults of any kind', () => {
     }
     const notReached = () =>
       talk.heard().tell({
-        ...{ type: 'transfer-failed', reason: 'busy', message: 'It is busy.' },
+        type: 'transfer-failed',
+        reason: 'busy',
+        message: 'It is busy.',
         toolRunId: talk.last('transfer').toolRunId,
       });
     talk.fail();

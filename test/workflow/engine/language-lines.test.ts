@@ -5,9 +5,17 @@ import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
 import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
 
 const SCRIPTS: Record<string, RegExp> = {
-  ...{ de: /\p{Script=Latin}/u, es: /\p{Script=Latin}/u, fr: /\p{Script=Latin}/u },
-  ...{ it: /\p{Script=Latin}/u, nl: /\p{Script=Latin}/u, pt: /\p{Script=Latin}/u },
-  ...{ hi: /\p{Script=Devanagari}/u, ar: /\p{Script=Arabic}/u, zh: /\p{Script=Han}/u },
+  de: /\p{Script=Latin}/u,
+  es: /\p{Script=Latin}/u,
+  fr: /\p{Script=Latin}/u,
+
+  it: /\p{Script=Latin}/u,
+  nl: /\p{Script=Latin}/u,
+  pt: /\p{Script=Latin}/u,
+
+  hi: /\p{Script=Devanagari}/u,
+  ar: /\p{Script=Arabic}/u,
+  zh: /\p{Script=Han}/u,
   ja: /\p{Script=Hiragana}/u,
 };
 

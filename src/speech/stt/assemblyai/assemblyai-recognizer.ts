@@ -79,7 +79,11 @@ export class AssemblyAiRecognizer implements Recognizer {
       fail: () => this.#socket.fail('timeout', 'no answer to ForceEndpoint'),
     });
     this.#socket = new RecognizerSocket({
-      ...{ means, model, url, listener, kindOfClose },
+      means,
+      model,
+      url,
+      listener,
+      kindOfClose,
       service: 'assemblyai',
       headers: { authorization: key },
       secrets: [key],

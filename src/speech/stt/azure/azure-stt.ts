@@ -105,7 +105,9 @@ function contextOf(language: string, terms: readonly string[]): object {
   const items = terms.map((text) => ({ text }));
   return {
     phraseDetection: {
-      ...{ language, mode: 'Conversation', conversation: { segmentation } },
+      language,
+      mode: 'Conversation',
+      conversation: { segmentation },
       enrichment: { profanity: 'Raw' },
     },
     phraseOutput: { detailed: { options: ['WordTimings'] }, format: 'Detailed' },
@@ -116,7 +118,8 @@ function contextOf(language: string, terms: readonly string[]): object {
 function wireOf({ clock }: ServiceMeans, context: object): Wire {
   const requestId = hexId();
   const head = (path: string): UspHead => ({
-    ...{ path, requestId },
+    path,
+    requestId,
     timestamp: new Date(clock.now()).toISOString(),
   });
   let hasHeader = false;
@@ -143,8 +146,14 @@ const SYSTEM = {
     os: { platform: 'node', name: 'node', version: '20' },
     audio: {
       source: {
-        ...{ type: 'Stream', manufacturer: 'Patchbay', model: 'telephone' },
-        ...{ connectivity: 'Unknown', bitspersample: 8, samplerate: 8_000, channelcount: 1 },
+        type: 'Stream',
+        manufacturer: 'Patchbay',
+        model: 'telephone',
+
+        connectivity: 'Unknown',
+        bitspersample: 8,
+        samplerate: 8_000,
+        channelcount: 1,
       },
     },
   },

@@ -69,7 +69,10 @@ export class FluxRecognizer implements Recognizer {
       fail: () => this.#socket.fail('timeout', 'no answer to ForceEndTurn'),
     });
     this.#socket = new RecognizerSocket({
-      ...{ means, model, url, listener },
+      means,
+      model,
+      url,
+      listener,
       service: 'deepgram',
       headers: { authorization: `Token ${key}` },
       secrets: [key],

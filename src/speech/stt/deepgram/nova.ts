@@ -87,7 +87,10 @@ export class NovaRecognizer implements Recognizer {
       onOverdue: () => this.#overdue(),
     });
     this.#socket = new RecognizerSocket({
-      ...{ means, model, url, listener },
+      means,
+      model,
+      url,
+      listener,
       service: 'deepgram',
       headers: { authorization: `Token ${key}` },
       secrets: [key],

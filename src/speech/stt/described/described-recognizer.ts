@@ -97,7 +97,11 @@ export class DescribedRecognizer implements Recognizer {
     });
     const { message, channels } = audio;
     this.#socket = new RecognizerSocket({
-      ...{ means, model, service, listener, billing },
+      means,
+      model,
+      service,
+      listener,
+      billing,
       url: addressOf(baseUrl.replace(/^http/, 'ws'), description, values),
       ...locatorOf(options),
       headers: headersOf(description.headers, values),

@@ -38,11 +38,14 @@ export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
         method: 'POST',
         url: addressOf(baseUrl.replace(/^ws/, 'http'), description, values),
         headers: {
-          ...{ 'content-type': 'application/json', accept: 'application/json' },
+          'content-type': 'application/json',
+          accept: 'application/json',
           ...headersOf(description.headers, values),
         },
         body: messageText(session.body, values),
-        ...{ signal, answerMsMax: ANSWER_MS_MAX },
+
+        signal,
+        answerMsMax: ANSWER_MS_MAX,
       });
       const body = parseJson((await answer.bytes(ANSWER_BYTES_MAX)).toString('utf8'));
       const url = textAt(body, session.url);

@@ -43,7 +43,10 @@ function create(
   const http =
     description.session &&
     new ServiceHttp({
-      ...{ job: 'stt', service, means, secrets: secretsOf({ key, secret }) },
+      job: 'stt',
+      service,
+      means,
+      secrets: secretsOf({ key, secret }),
       // The socket counts its faults.
       isCounted: false,
     });
@@ -61,7 +64,11 @@ function create(
         description.terms ?? {};
       const terms = vocabulary(own, expectation, countMax, charactersMax);
       const values: DescriptionValues = {
-        ...{ key, secret, model, language, region },
+        key,
+        secret,
+        model,
+        language,
+        region,
         // The services detect it where it is not given.
         known_language: ['auto', 'multi', 'unknown'].includes(language ?? 'auto')
           ? undefined

@@ -180,9 +180,14 @@ export class FallbackRecognizer implements Recognizer {
     this.#keepLostWords();
     const from = this.#confirmed;
     const session: RecognizerSession = new RecognizerSession({
-      ...{ service: entry.service, sessions: entry.sessions },
+      service: entry.service,
+      sessions: entry.sessions,
       expectation: this.#expectation,
-      ...{ clock, ring: this.#ring, from, marks: this.#marks },
+
+      clock,
+      ring: this.#ring,
+      from,
+      marks: this.#marks,
       watchdog: this.#watchdog,
       onOverdue: (detail) => this.#overdue(session, detail),
       listener: {

@@ -265,8 +265,13 @@ export class BatchRecognizer implements Recognizer {
     attempt.unbilledSeconds = 0;
     if (amount === 0) return undefined;
     const usage: ServiceUsage = {
-      ...{ job: 'stt', service, model },
-      ...{ unit: 'seconds', amount, source: 'counted' },
+      job: 'stt',
+      service,
+      model,
+
+      unit: 'seconds',
+      amount,
+      source: 'counted',
     };
     this.#listener.onUsage?.(usage);
     return usage;

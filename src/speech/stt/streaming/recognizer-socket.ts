@@ -193,7 +193,11 @@ export class RecognizerSocket {
     const amount = Math.round(counted === undefined ? ms : counted * 1_000) / 1_000;
     if (amount <= 0) return;
     listener.onUsage?.({
-      ...{ job: 'stt', service, model, unit: 'seconds', amount },
+      job: 'stt',
+      service,
+      model,
+      unit: 'seconds',
+      amount,
       source: counted === undefined ? 'counted' : 'vendor',
     });
   }

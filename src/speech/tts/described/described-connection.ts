@@ -86,8 +86,13 @@ export class DescribedConnection implements PooledConnection {
   open(utterance: ServiceUtterance): SpeechStream {
     this.#count += 1;
     const active: Active = {
-      ...{ context: `u${this.#count}`, utterance, texts: 0 },
-      ...{ hasText: false, isEnded: false, fromMs: 0 },
+      context: `u${this.#count}`,
+      utterance,
+      texts: 0,
+
+      hasText: false,
+      isEnded: false,
+      fromMs: 0,
       activeAt: this.#options.clock.monotonicMs(),
     };
     this.#active = active;

@@ -51,15 +51,24 @@ function create(
 ): TextToSpeech {
   const { provider: service, model, base_url: baseUrl, api_key: key } = settings;
   const valuesOf = (text: string, voice = settings.voice): DescriptionValues => ({
-    ...{ language: undefined, speed: undefined },
+    language: undefined,
+    speed: undefined,
     ...settings,
-    ...{ description: undefined, key, voice, text, voice_number: Number(voice) || voice },
+
+    description: undefined,
+    key,
+    voice,
+    text,
+    voice_number: Number(voice) || voice,
     secret: 'api_secret' in settings ? settings.api_secret : undefined,
   });
   const common = valuesOf('');
   const secrets = secretsOf(common);
   return createHttpSpeech({
-    ...{ service, model, secrets, means },
+    service,
+    model,
+    secrets,
+    means,
     prepare: { url: new URL(baseUrl).origin, headers: headersOf(description.headers, common) },
     requestOf: (text, voice) => {
       const values = valuesOf(text, voice);

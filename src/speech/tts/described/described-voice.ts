@@ -45,12 +45,18 @@ function create(
   const valuesOf = (voice: string): DescriptionValues => ({
     ...Object.fromEntries(OPTIONS.map((name) => [name, undefined])),
     ...settings,
-    ...{ description: undefined, key, voice },
+
+    description: undefined,
+    key,
+    voice,
     secret: 'api_secret' in settings ? settings.api_secret : undefined,
   });
   // The voice is in the address or in the first message: a connection has one.
   const pools = new VoicePools<DescribedConnection>({
-    ...{ service, model, means, format: description.format },
+    service,
+    model,
+    means,
+    format: description.format,
     idleMsMax: description.idle_ms_max,
     ageMsMax: description.age_ms_max,
     voiceOf: (voice) => voice ?? settings.voice,
@@ -62,9 +68,15 @@ function create(
     connect: (url, listener) => {
       const values = valuesOf(decodeURIComponent(url.slice(url.indexOf('#') + 1)));
       return new DescribedConnection({
-        ...{ clock: means.clock, description, values, listener },
+        clock: means.clock,
+        description,
+        values,
+        listener,
         socket: {
-          ...{ job: 'tts', service, egress: means.egress, warm: means.warm },
+          job: 'tts',
+          service,
+          egress: means.egress,
+          warm: means.warm,
           url: url.slice(0, url.indexOf('#')),
           headers: headersOf(description.headers, values),
           secrets: secretsOf(values),

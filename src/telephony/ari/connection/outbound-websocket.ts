@@ -152,7 +152,10 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     const rest = new SocketRest({ send: (text) => socket.send(text), clock: this.#clock });
     const application = new ApplicationWatch({
       app: this.#account.app,
-      ...{ rest, clock: this.#clock, random: this.#random },
+
+      rest,
+      clock: this.#clock,
+      random: this.#random,
       onOurs: () => this.#listener.onOpen(),
       onTaken: () => this.#listener.onDown(takenFault(this.#account)),
     });

@@ -71,7 +71,10 @@ describe('anthropic', () => {
   const open = (name = 'claude-haiku-4-5', apiKey = KEY): LanguageModel => {
     const { baseUrl } = server;
     const model = createAnthropic({
-      ...{ baseUrl, apiKey, model: name, log: quiet.log },
+      baseUrl,
+      apiKey,
+      model: name,
+      log: quiet.log,
       clock: new FakeClock(),
     });
     opened.push(model);

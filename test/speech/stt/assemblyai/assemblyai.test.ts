@@ -94,7 +94,10 @@ describe('AssemblyAI', () => {
     ['both', 0.5, 'eager', true],
   ] as const)('leaves turns to %s as it is set', (turns, eager, own, silence) => {
     const settings = sttServices.assemblyai.parse({
-      ...{ provider: 'assemblyai', api_key: KEY, turns, eager_end_of_turn_confidence: eager },
+      provider: 'assemblyai',
+      api_key: KEY,
+      turns,
+      eager_end_of_turn_confidence: eager,
     });
     const { capabilities } = createSttService(settings, serviceMeans(new FakeClock()));
     expect([capabilities.ownTurns, capabilities.silenceEnds]).toEqual([own, silence]);
@@ -188,8 +191,13 @@ describe('AssemblyAI', () => {
     expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'Terminate' });
     expect(rig.usage).toEqual([
       {
-        ...{ job: 'stt', service: 'assemblyai', model: MODEL },
-        ...{ unit: 'seconds', amount: 9.5, source: 'counted' },
+        job: 'stt',
+        service: 'assemblyai',
+        model: MODEL,
+
+        unit: 'seconds',
+        amount: 9.5,
+        source: 'counted',
       },
     ]);
   });

@@ -30,11 +30,16 @@ async function connect(
   const clock = new FakeClock();
   const { faults, status } = given;
   const server = await startAzureStt({
-    ...{ clock, key: KEY, faults: faults === undefined ? [] : [faults, faults, faults] },
+    clock,
+    key: KEY,
+    faults: faults === undefined ? [] : [faults, faults, faults],
     ...(status !== undefined && { status }),
   });
   const settings = sttServices.azure_speech.parse({
-    ...{ provider: 'azure_speech', api_key: KEY, base_url: server.url, ...given.settings },
+    provider: 'azure_speech',
+    api_key: KEY,
+    base_url: server.url,
+    ...given.settings,
   });
   const stt = createSttService(settings, serviceMeans(clock));
   const services = [stt, new RecognizingService({ clock, name: 'next' })].map((service) => ({
@@ -68,8 +73,12 @@ describe('Azure Speech as a recogniser', () => {
     ]);
     const [session] = server.sessions;
     expect(Object.fromEntries(session?.url.searchParams ?? [])).toEqual({
-      ...{ language: 'en-US', format: 'detailed', wordLevelTimestamps: 'true' },
-      ...{ profanity: 'raw', segmentationSilenceTimeoutMs: '300' },
+      language: 'en-US',
+      format: 'detailed',
+      wordLevelTimestamps: 'true',
+
+      profanity: 'raw',
+      segmentationSilenceTimeoutMs: '300',
     });
     expect(server.bodies.map(([path]) => path)).toEqual(['speech.config', 'speech.context']);
     expect(server.bodies[0]?.[1]).toMatchObject({
@@ -173,7 +182,8 @@ describe('Azure Speech as a recogniser', () => {
 
   it('reads any text as a frame or as none', () => {
     expect(readFrame('X-RequestId:1\r\nPath:turn.start\r\n\r\n{"a":1}')).toEqual({
-      ...{ a: 1, path: 'turn.start' },
+      a: 1,
+      path: 'turn.start',
     });
     expect(readFrame('Path: turn.end\r\n\r\n')).toEqual({ path: 'turn.end' });
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void readFrame(text)));

@@ -64,7 +64,10 @@ describe('Deepgram flux', () => {
     ['both', 'nova-3-general', undefined, undefined],
   ] as const)('leaves turns to %s, with %s, as it is set', (turns, model, own, silence) => {
     const settings = sttServices.deepgram.parse({
-      ...{ provider: 'deepgram', api_key: KEY, model, turns },
+      provider: 'deepgram',
+      api_key: KEY,
+      model,
+      turns,
     });
     const { capabilities } = createSttService(settings, serviceMeans(new FakeClock()));
     expect([capabilities.ownTurns, capabilities.silenceEnds]).toEqual([own, silence]);

@@ -150,8 +150,13 @@ describe('Deepgram nova', () => {
     expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'CloseStream' });
     expect(rig.usage).toEqual([
       {
-        ...{ job: 'stt', service: 'deepgram', model: 'nova-3-general' },
-        ...{ unit: 'seconds', amount: 0.72, source: 'counted' },
+        job: 'stt',
+        service: 'deepgram',
+        model: 'nova-3-general',
+
+        unit: 'seconds',
+        amount: 0.72,
+        source: 'counted',
       },
     ]);
     rig.recognizer.close();
@@ -310,7 +315,9 @@ describe('Deepgram nova', () => {
     await rig.silence(1_500);
     const [session] = server.sessions as [SttSession];
     const results = (of: { start: number; duration: number }, word: object) => ({
-      ...{ type: 'Results', ...of, is_final: true },
+      type: 'Results',
+      ...of,
+      is_final: true,
       channel: { alternatives: [{ transcript: Object.values(word)[0], words: [word] }] },
     });
     rig.recognizer.speechStarted();
@@ -327,7 +334,10 @@ describe('Deepgram nova', () => {
     await rig.silence(1_500);
     const [session] = server.sessions as [SttSession];
     const results = (start: number, duration: number, transcript: string, isFinal: boolean) => ({
-      ...{ type: 'Results', start, duration, is_final: isFinal },
+      type: 'Results',
+      start,
+      duration,
+      is_final: isFinal,
       channel: { alternatives: [{ transcript, words: [] }] },
     });
     rig.recognizer.speechStarted();

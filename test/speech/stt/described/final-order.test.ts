@@ -22,7 +22,9 @@ const description = {
   audio: { format: 'ulaw8' },
   results: [
     {
-      ...{ when: [{ path: 'final', equals: true }], is: 'final', text: 'text' },
+      when: [{ path: 'final', equals: true }],
+      is: 'final',
+      text: 'text',
       words: { list: 'words', word: '0', start: '1', end: '2' },
     },
     { when: [{ path: 'final', equals: false }], is: 'partial', text: 'text' },
@@ -31,7 +33,8 @@ const description = {
 };
 
 const result = (isFinal: boolean, ...words: Word[]) => ({
-  ...{ final: isFinal, words },
+  final: isFinal,
+  words,
   text: words.map(([word]) => word).join(' '),
 });
 
@@ -50,7 +53,9 @@ async function connect(onFlush: (session: SttSession) => void) {
     },
   );
   const settings = sttServices.websocket_stt.parse({
-    ...{ provider: 'websocket_stt', base_url: server.url, description },
+    provider: 'websocket_stt',
+    base_url: server.url,
+    description,
   });
   const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
   opened.push(server, rig.recognizer);

@@ -41,7 +41,9 @@ async function connect(
     sttProtocols[provider](KEY),
   );
   const settings = sttPresetServices[provider].parse({
-    ...{ provider, api_key: KEY, base_url: server.url },
+    provider,
+    api_key: KEY,
+    base_url: server.url,
     ...given.settings,
   });
   const stt = createSttService(settings, serviceMeans(clock));
@@ -266,8 +268,13 @@ describe('a recogniser that its user describes', () => {
     const clock = new FakeClock();
     const server = await startSttServer({ clock, key: KEY }, sttProtocols.soniox(KEY));
     const settings = sttServices.websocket_stt.parse({
-      ...{ provider: 'websocket_stt', api_key: KEY, base_url: server.url, language: 'en' },
-      ...{ model: 'stt-rt-v5', description: sttPresets.soniox },
+      provider: 'websocket_stt',
+      api_key: KEY,
+      base_url: server.url,
+      language: 'en',
+
+      model: 'stt-rt-v5',
+      description: sttPresets.soniox,
     });
     const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock)));
     opened.push(server, rig.recognizer);
@@ -281,7 +288,9 @@ describe('a recogniser that its user describes', () => {
     const clock = new FakeClock();
     const baseUrl = 'ws://127.0.0.1:9';
     const settings = sttServices.websocket_stt.parse({
-      ...{ provider: 'websocket_stt', base_url: baseUrl, description: sttPresets.soniox },
+      provider: 'websocket_stt',
+      base_url: baseUrl,
+      description: sttPresets.soniox,
     });
     const egress = createEgress({ isSignUpOpen: true, allowed: [] });
     const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock, egress)));
@@ -296,8 +305,14 @@ describe('what presets send first', () => {
       'soniox',
       { language: 'de', keyterms: ['Byron'] },
       {
-        ...{ api_key: KEY, model: 'stt-rt-v5', audio_format: 'mulaw', sample_rate: 8_000 },
-        ...{ num_channels: 1, language_hints: ['de'], enable_endpoint_detection: false },
+        api_key: KEY,
+        model: 'stt-rt-v5',
+        audio_format: 'mulaw',
+        sample_rate: 8_000,
+
+        num_channels: 1,
+        language_hints: ['de'],
+        enable_endpoint_detection: false,
         context: { terms: ['Byron', 'Ada'] },
       },
     ],
@@ -308,8 +323,13 @@ describe('what presets send first', () => {
         message: 'StartRecognition',
         audio_format: { type: 'raw', encoding: 'mulaw', sample_rate: 8_000 },
         transcription_config: {
-          ...{ language: 'en', model: 'enhanced', max_delay: 1 },
-          ...{ max_delay_mode: 'flexible', enable_partials: true, additional_vocab: ['Ada'] },
+          language: 'en',
+          model: 'enhanced',
+          max_delay: 1,
+
+          max_delay_mode: 'flexible',
+          enable_partials: true,
+          additional_vocab: ['Ada'],
         },
       },
     ],
@@ -343,7 +363,10 @@ describe('a request before the connection', () => {
   const described = (baseUrl: string, more: object = {}) => {
     const clock = new FakeClock();
     const settings = sttServices.websocket_stt.parse({
-      ...{ provider: 'websocket_stt', api_key: KEY, base_url: baseUrl, model: 'solaria-1' },
+      provider: 'websocket_stt',
+      api_key: KEY,
+      base_url: baseUrl,
+      model: 'solaria-1',
       description: { ...sttPresets.gladia, ...more },
     });
     const stt = createSttService(settings, serviceMeans(clock));
@@ -382,7 +405,13 @@ describe('a request before the connection', () => {
     const faults: ServiceFault[] = [];
     const { egress } = serviceMeans(clock);
     const socket = new VendorSocket({
-      ...{ job: 'stt', service: 's', url: 'wss://a.example', secrets: [], clock, egress, locate },
+      job: 'stt',
+      service: 's',
+      url: 'wss://a.example',
+      secrets: [],
+      clock,
+      egress,
+      locate,
       listener: { onText: () => undefined, onFault: (fault) => faults.push(fault) },
     });
     return settle().then(() => {

@@ -251,7 +251,9 @@ export function openInProcess(): SpeechToText {
     };
   }
   return {
-    ...{ name: 'pocketsphinx', model: 'en-us', open },
+    name: 'pocketsphinx',
+    model: 'en-us',
+    open,
     capabilities: { interimWords: true, finalMsP99: 300, closedOnly: true },
     async close() {
       recognition.close();

@@ -17,7 +17,8 @@ const skipped = missing === undefined ? '' : ` (skipped: ${missing})`;
 const WORDS = { text: 'yes', confidence: 0.9 };
 const PAUSE_SAMPLES = 1_600;
 const MENU: ExpectedInput = {
-  ...{ ...OPEN_SPEECH, closed: true },
+  ...OPEN_SPEECH,
+  closed: true,
   phrases: ['sales', 'support', 'billing', 'speak to an agent'],
 };
 

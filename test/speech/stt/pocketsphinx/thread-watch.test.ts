@@ -11,7 +11,9 @@ function watch() {
   const call = { waits: true, check: (): void => undefined };
   const stuckAtMs: number[] = [];
   const of = watchThread({
-    ...{ clock, counts, calls: new Map([[1, call]]) },
+    clock,
+    counts,
+    calls: new Map([[1, call]]),
     onStuck: () => stuckAtMs.push(clock.monotonicMs()),
   });
   return { clock, counts, call, of, stuckAtMs };

@@ -62,9 +62,12 @@ describe('a described voice at 48 kHz alone', () => {
   it('is heard at 8 kHz, in messages that cut through samples', async () => {
     const server = await startSocketService();
     const row = {
-      ...{ provider: 'websocket_tts', base_url: server.url },
+      provider: 'websocket_tts',
+      base_url: server.url,
       description: {
-        ...{ format: 's16@48000', text: { text: '{text}' }, audio: { path: 'audio' } },
+        format: 's16@48000',
+        text: { text: '{text}' },
+        audio: { path: 'audio' },
         done: { when: [{ path: 'last', equals: true }], per: 'text' },
       },
     };

@@ -16,7 +16,9 @@ for (const preset of Object.keys(ttsPresetServices) as TtsPreset[]) {
     start: (options) => startVoiceServer(preset, options),
     create: ({ url, key, means }) => {
       const settings = ttsPresetServices[preset].parse({
-        ...{ provider: preset, api_key: key, base_url: url.replace(/^http/, 'ws') },
+        provider: preset,
+        api_key: key,
+        base_url: url.replace(/^http/, 'ws'),
       });
       return createTtsService(settings, means);
     },

@@ -159,7 +159,8 @@ describe('voices by requests', () => {
     const ok = { base_resp: { status_code: 0, status_msg: 'success' } };
     const first = event({ data: { audio: hex.slice(0, 801), status: 1 }, ...ok });
     const whole = `${first.replace(hex.slice(0, 801), hex.slice(0, 800))}${event({
-      ...{ data: { audio: hex.slice(800), status: 1 }, ...ok },
+      data: { audio: hex.slice(800), status: 1 },
+      ...ok,
     })}${event({ data: { audio: hex, status: 2 }, extra_info: { usage_characters: 24 }, ...ok })}`;
     const settings = { group_id: 'g1', speed: 1.2 };
     const cut = [whole.slice(0, 50), whole.slice(50, 900), whole.slice(900)];
@@ -169,7 +170,9 @@ describe('voices by requests', () => {
     expect(held.heard.characters).toBe(24);
     expect(held.asked?.path).toBe('/v1/t2a_v2?GroupId=g1');
     expect(held.body).toMatchObject({
-      ...{ model: 'speech-2.8-hd', text: 'Hello there.', stream: true },
+      model: 'speech-2.8-hd',
+      text: 'Hello there.',
+      stream: true,
       voice_setting: { voice_id: 'English_Graceful_Lady', speed: 1.2, vol: 1, pitch: 0 },
       audio_setting: { sample_rate: 8_000, format: 'pcm', channel: 1 },
     });
@@ -198,7 +201,10 @@ describe('voices by requests', () => {
     expect(heard.ms).toBeLessThanOrEqual(101);
     expect([asked?.path, asked?.headers['x-api-key']]).toEqual(['/apis/tts-stream', KEY]);
     expect(body).toEqual({
-      ...{ text: 'Hello there.', voice_id: 147_320, language: 'en-us', speech_model: model },
+      text: 'Hello there.',
+      voice_id: 147_320,
+      language: 'en-us',
+      speech_model: model,
       output_configuration: { format: 'pcm_s16le' },
     });
   });

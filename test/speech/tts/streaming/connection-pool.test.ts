@@ -20,7 +20,10 @@ function pooled() {
     ageMsMax: AGE_MS,
     open(listener) {
       const connection = {
-        ...{ ...listener, hasRoom: true, isIdle: false, isClosed: false },
+        ...listener,
+        hasRoom: true,
+        isIdle: false,
+        isClosed: false,
         close() {
           connection.isClosed = true;
         },

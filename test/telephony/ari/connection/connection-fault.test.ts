@@ -135,7 +135,10 @@ describe('a PBX that is not reached', () => {
 
 describe('a PBX that is not reached while sign-up is open', () => {
   const down = (code: (PbxState & { kind: 'down' })['code'], isPermanent: boolean): PbxState => ({
-    ...{ kind: 'down', code, message: `what ${code} says`, isPermanent },
+    kind: 'down',
+    code,
+    message: `what ${code} says`,
+    isPermanent,
   });
 
   it('is the same for every answer at its address; the log has the answer', () => {

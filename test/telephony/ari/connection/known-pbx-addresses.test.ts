@@ -73,7 +73,10 @@ it('a media socket with a guessed id of a channel makes its address not known', 
   const admitted: string[] = [];
   const refused = pbx.takeSocket(
     {
-      ...{ open: true, bufferedBytes: 0, sendText: () => undefined, sendBinary: () => undefined },
+      open: true,
+      bufferedBytes: 0,
+      sendText: () => undefined,
+      sendBinary: () => undefined,
       close: () => undefined,
     },
     { client: CLIENT, admitted: () => admitted.push(CLIENT) },

@@ -35,7 +35,10 @@ describe('refused connections of PBXs', () => {
     expect(lines()).toEqual([
       expect.objectContaining({
         msg: 'connection of a PBX refused',
-        ...{ application: 'app', cause: 'password', client: '192.0.2.9' },
+
+        application: 'app',
+        cause: 'password',
+        client: '192.0.2.9',
       }),
     ]);
     clock.advance(600_000);

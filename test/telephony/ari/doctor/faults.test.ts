@@ -51,13 +51,16 @@ function clientSection(wrong: object, endpoint?: string): Promise<Findings> {
   const section = {
     uri: `wss://gw.example.com${MEDIA_PATH}`,
     protocols: 'media',
-    ...{ username: 'gw', password: 'gwsecret' },
+
+    username: 'gw',
+    password: 'gwsecret',
     shown: { ca_list_file: '/etc/ca.pem' },
     ...wrong,
   };
   return withFields(
     {
-      ...{ media: 'websocket_client', ws_client_name: 'media_gw' },
+      media: 'websocket_client',
+      ws_client_name: 'media_gw',
       ...(endpoint !== undefined && { ari_endpoint: endpoint }),
     },
     { websocketClients: { media_gw: section } },
@@ -71,7 +74,9 @@ async function onOtherMachine(fields: Record<string, unknown>, options: FakeAste
     done(null, [{ address: '127.0.0.1', family: 4 }]),
   );
   const rtp = createRtpPorts({
-    ...{ host: '127.0.0.1', clock: world.clock, log: quietLog().log },
+    host: '127.0.0.1',
+    clock: world.clock,
+    log: quietLog().log,
     ports: { first: 31_950, last: 31_969 },
     random: systemRandom,
   });

@@ -52,7 +52,10 @@ describe('calls of the doctor to numbers', () => {
     const findings = await calls(trunkWith(lines), ['8000', '+15550100']);
     expect(findings.get('calls')).toMatchObject({ verdict: 'pass' });
     expect(findings.get('call:8000')).toEqual({
-      ...{ key: 'call:8000', title: 'Call to 8000', verdict: 'pass', advice: null },
+      key: 'call:8000',
+      title: 'Call to 8000',
+      verdict: 'pass',
+      advice: null,
       message: `8000@from-trunk reaches Stasis(${APP}): this gateway gets the call.`,
     });
     expect(findings.get('call:+15550100')?.message).toContain('15550100@from-trunk reaches');
