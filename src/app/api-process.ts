@@ -50,7 +50,7 @@ import { startWatchdog } from './watchdog.ts';
 /** Twice as long as a worker takes to report: one that has not is not there. */
 const REPORTS_MS_MAX = 1_000;
 /** Of the listening socket: the process accepts so many new connections in a turn of its event loop. Beside an attack, with one, a
- *  health probe on a new connection took 0.3 s p50 and 4.5 s p90 (docs/performance.md). */
+ *  health probe on a new connection took 0.3 s p50 and 4.5 s p90 (docs/decisions.md). */
 const HANDLES = 8;
 
 /** Settles once the API listens. */
