@@ -78,12 +78,15 @@ describe('the README', () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that there are', (document) => {
-    const text = readFileSync(document, 'utf8');
-    const paths = [...text.matchAll(/`((?:src|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-    expect(paths.length).toBeGreaterThan(4);
-    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
-  });
+  it.each(['SECURITY.md', 'CONTRIBUTING.md', 'docs/security.md'])(
+    '%s names only files that there are',
+    (document) => {
+      const text = readFileSync(document, 'utf8');
+      const paths = [...text.matchAll(/`((?:src|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+      expect(paths.length).toBeGreaterThan(4);
+      expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+    },
+  );
 
   it('names the languages that the gateway knows', () => {
     const rowOf = (what: string): string[] =>
