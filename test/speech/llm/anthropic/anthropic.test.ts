@@ -19,6 +19,7 @@ import {
   thought,
   toolUse,
 } from '../../../fakes/services/anthropic-server.ts';
+import { rounds } from '../../../rounds.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls, oddlyNamed } from '../model-history.ts';
@@ -167,7 +168,7 @@ describe('anthropic', () => {
         const request = { ...ask, messages: parts.flat(), tools: withTools ? ask.tools : [] };
         expect((await respond(request, model)).text).toBe('Ok.');
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 
@@ -443,7 +444,7 @@ describe('anthropic', () => {
         );
         expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 });

@@ -16,6 +16,7 @@ import {
   signatureOf,
   startGeminiServer,
 } from '../../../fakes/services/gemini-server.ts';
+import { rounds } from '../../../rounds.ts';
 import { capturedRequest, SDK_QUESTION, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, foreignCalls, oddlyNamed } from '../model-history.ts';
@@ -164,7 +165,7 @@ describe('gemini', () => {
       fc.asyncProperty(fc.array(turn, { maxLength: 8 }), async (messages) => {
         expect((await respond({ ...ask, messages }, model)).text).toBe('Ok.');
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 
@@ -339,7 +340,7 @@ describe('gemini', () => {
         );
         expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 });

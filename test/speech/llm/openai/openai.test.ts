@@ -20,6 +20,7 @@ import {
   startOpenAiServer,
   usage,
 } from '../../../fakes/services/openai-server.ts';
+import { rounds } from '../../../rounds.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { ask, languageModelContract } from '../llm-contract.ts';
 import { afterTools, oddlyNamed } from '../model-history.ts';
@@ -655,7 +656,7 @@ describe('openai', () => {
         );
         expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 });
