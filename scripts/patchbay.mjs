@@ -2,13 +2,18 @@
 // The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli/cli.js.
 // Plain Node. What it prints of itself goes to standard error.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+if (['--version', '-v'].includes(process.argv[2])) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  process.stdout.write(`${version}\n`);
+  process.exit(0);
+}
 if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
 const { runCli } = await import(pathToFileURL(join(root, 'dist/cli/cli.js')).href);
 const interrupt = new AbortController();

@@ -17,6 +17,7 @@ const USAGE = `Usage:
   npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay services record --to URL --out FILE   what a call and a service say, without keys
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
+  npx patchbay --version                             the release
 
 Options of asterisk, doctor, providers and services check:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
