@@ -20,8 +20,9 @@ const GAIN_MAX = 8;
 const BLOCK_SAMPLES = 80;
 /** A block counts as speech above this share of the loudest one (-34 dB). */
 const ACTIVE_SHARE = 0.02;
+/** Silence kept at the start. */
 const LEAD_BLOCKS = 2;
-/** Silence kept at both ends. Most of the pause between two sentences belongs to the second one. */
+/** Silence kept at the end: most of the pause between two sentences. */
 const TAIL_BLOCKS = 18;
 
 /** Normalizes in place. The result is a view of `samples` (8 kHz); for silence it is empty. */
