@@ -11,7 +11,7 @@ import { smallWorkflow, twilioConfig, withApi } from './served.ts';
 import { makeWorld, SECRETS } from './world.ts';
 
 const served = withApi();
-/** Of either kind, for every operation. */
+/** Requests of either kind for every operation. */
 const REQUESTS_PER_OPERATION = 15;
 
 /** Names of rows that are there. */
