@@ -8,7 +8,7 @@ import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
 import type { ServiceMeans } from '../../src/speech/service/service-means.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import type { RecordedRequest, Reply, ScriptedServer, Step } from '../fakes/scripted-server.ts';
-import { ask } from '../speech/llm/llm-contract.ts';
+import { ask } from '../speech/llm/model-history.ts';
 import { type Bench, KEY, type SoakLine, type SoakProtocol } from './soak-run.ts';
 
 /** Of the requests. */

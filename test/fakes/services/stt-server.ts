@@ -223,6 +223,8 @@ export interface SttServer {
   refusals: number[];
   /** Requests before the connections. */
   posts: { url: string | undefined; headers: IncomingHttpHeaders; body: unknown }[];
+  /** Connections that clients have asked for. */
+  attempts(): number;
   close(): Promise<void>;
 }
 
@@ -292,7 +294,15 @@ export async function startSttServer(
       });
     },
   });
-  return { url: service.url, sessions, violations, refusals, posts, close: () => service.close() };
+  return {
+    url: service.url,
+    sessions,
+    violations,
+    refusals,
+    posts,
+    attempts: () => attempts,
+    close: () => service.close(),
+  };
 }
 
 const NOT_FOUND: Refusal = { status: 404, body: '{}' };

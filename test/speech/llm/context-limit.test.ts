@@ -26,7 +26,7 @@ import {
 } from '../../fakes/services/anthropic-server.ts';
 import { says as geminiSays, startGeminiServer } from '../../fakes/services/gemini-server.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
-import { ask } from './llm-contract.ts';
+import { ask } from './model-history.ts';
 
 const KEY = 'k-test-do-not-show';
 const CONTEXT_TOKENS = 1_000;

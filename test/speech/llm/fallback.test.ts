@@ -11,7 +11,7 @@ import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
 import { changeInWords } from '../change-in-words.ts';
-import { ask } from './llm-contract.ts';
+import { ask } from './model-history.ts';
 
 const { log } = quietLog();
 const never = new AbortController().signal;

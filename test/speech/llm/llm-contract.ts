@@ -1,22 +1,32 @@
 // What every language model must do, whatever server is behind it. The server is given as the four
 // behaviours that the contract needs; a service's own test says how its wire spells them.
 
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type { LanguageModel, LlmRequest } from '../../../src/speech/llm/llm.ts';
+import type { LlmMessage } from '../../../src/model/llm-message.ts';
+import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
+import type { Step } from '../../fakes/scripted-server.ts';
+import { rounds } from '../../rounds.ts';
+import { ask, foreignCalls } from './model-history.ts';
 
 export interface ModelUnderTest {
   model: LanguageModel;
   clock: FakeClock;
+  key: string;
+  /** Lines of the log so far. */
+  lines(): unknown[];
   /** Makes the server answer the next request so. */
   next: {
     says(text: string): void;
     calls(name: string, args: Record<string, unknown>): void;
-    /** Says `text`, then nothing more, and never ends. */
-    stallsAfter(text: string): void;
+    /** Says `text`, then does this. */
+    breaksOff(text: string, ...then: Step[]): void;
+    /** In words that repeat the key. */
     refusesCredentials(): void;
     isEmpty(): void;
+    sends(...steps: Step[]): void;
   };
   /** Resolves when the server has seen the newest request. */
   requested(): Promise<void>;
@@ -25,18 +35,28 @@ export interface ModelUnderTest {
   close(): Promise<void>;
 }
 
-export const ask: LlmRequest = {
-  messages: [
-    { role: 'system', content: 'You answer the phone.' },
-    { role: 'user', content: 'Hello?' },
-  ],
-  tools: [{ name: 'end_call', description: 'Hangs up', parameters: { type: 'object' } }],
-  temperature: 0.2,
-  tokensMax: 100,
-  json: false,
-};
+/** How a service spells what the contract needs of its wire. */
+export interface ModelWire {
+  /** An answer with the text "Grüße. " and a call of `x` with `{"u":"ü"}`. */
+  umlauts: readonly string[];
+  /** Events of the wire. */
+  events: readonly string[];
+  /** An event in whose place any value is. */
+  shaped: fc.Arbitrary<string>;
+}
 
-export function languageModelContract(name: string, open: () => Promise<ModelUnderTest>): void {
+const TURNS: readonly LlmMessage[] = [
+  { role: 'user', content: 'Hi ' },
+  { role: 'user', content: '  ' },
+  { role: 'assistant', content: 'So. ', toolCalls: [] },
+  { role: 'assistant', content: '', toolCalls: [] },
+];
+
+export function languageModelContract(
+  name: string,
+  open: () => Promise<ModelUnderTest>,
+  wire: ModelWire,
+): void {
   describe(`${name}, as a language model`, () => {
     let under: ModelUnderTest;
     let heard: string[];
@@ -73,7 +93,7 @@ export function languageModelContract(name: string, open: () => Promise<ModelUnd
     });
 
     it('closes the request and rejects with the reason when it is aborted', async () => {
-      under.next.stallsAfter('Well');
+      under.next.breaksOff('Well', 'stall');
       const abort = new AbortController();
       const answer = under.model.respond(ask, listener, abort.signal);
       const outcome = answer.catch((error: unknown) => error);
@@ -93,7 +113,7 @@ export function languageModelContract(name: string, open: () => Promise<ModelUnd
     });
 
     it('says LLM_TIMEOUT when a token stays away', async () => {
-      under.next.stallsAfter('Well');
+      under.next.breaksOff('Well', 'stall');
       const answer = under.model.respond(ask, listener, never).catch(codeOf);
       while (heard.length === 0) await settle();
       under.clock.advance(60_000);
@@ -105,6 +125,67 @@ export function languageModelContract(name: string, open: () => Promise<ModelUnd
       under.next.refusesCredentials();
       await expect(under.model.respond(ask, listener, never).catch(codeOf)).resolves.toBe(
         'LLM_AUTH',
+      );
+    });
+
+    it('shows the key in no error and no log line', async () => {
+      under.next.refusesCredentials();
+      const error = await under.model.respond(ask, listener, never).catch((each) => each);
+      expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(under.key);
+      expect(under.lines().length).toBeGreaterThan(0);
+      expect(JSON.stringify(under.lines())).not.toContain(under.key);
+    });
+
+    it('says LLM_EMPTY for an answer without a word', async () => {
+      under.next.isEmpty();
+      expect(await under.model.respond(ask, listener, never).catch(codeOf)).toBe('LLM_EMPTY');
+    });
+
+    it.each<[string, Step[]]>([
+      ['half an answer', []],
+      ['a connection that breaks', ['reset']],
+    ])('says LLM_FAILED for %s', async (_what, then) => {
+      under.next.breaksOff('Well', ...then);
+      expect(await under.model.respond(ask, listener, never).catch(codeOf)).toBe('LLM_FAILED');
+    });
+
+    it('keeps the rules of roles for any conversation', async () => {
+      const turn = fc.constantFrom(...TURNS).map((each) => [each]);
+      const tools = fc.constant(foreignCalls.messages.slice(2));
+      const messages = fc.array(fc.oneof(turn, tools), { maxLength: 8 });
+      await fc.assert(
+        fc.asyncProperty(messages, fc.boolean(), async (parts, withTools) => {
+          under.next.says('Ok.');
+          const request = { ...ask, messages: parts.flat(), tools: withTools ? ask.tools : [] };
+          expect((await under.model.respond(request, listener, never)).text).toBe('Ok.');
+        }),
+        { numRuns: rounds(60) },
+      );
+    });
+
+    it('reads an answer that is cut within a line and within a letter', async () => {
+      const bytes = Buffer.from(wire.umlauts.join(''));
+      for (let at = 1; at < bytes.length; at += 7) {
+        under.next.sends(bytes.subarray(0, at), { until: settle }, bytes.subarray(at));
+        const given = await under.model.respond(ask, listener, never);
+        expect(given).toMatchObject({ text: 'Grüße. ', toolCalls: [{ arguments: { u: 'ü' } }] });
+      }
+    });
+
+    it('answers or fails with a code whatever the server sends', async () => {
+      const value = fc.jsonValue().map((each) => `data: ${JSON.stringify(each)}\n\n`);
+      const event = fc.constantFrom(...wire.events);
+      const step = fc.oneof(event, wire.shaped, value, fc.string(), fc.uint8Array());
+      await fc.assert(
+        fc.asyncProperty(fc.array(step), async (steps) => {
+          under.next.sends(...steps);
+          const outcome = await under.model.respond(ask, listener, never).then(
+            () => 'ok',
+            (error: unknown) => codeOf(error) ?? error,
+          );
+          expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
+        }),
+        { numRuns: rounds(60) },
       );
     });
 

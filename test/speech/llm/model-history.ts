@@ -1,8 +1,19 @@
-// A conversation with tool calls, as the engine keeps it: what a request of every protocol must be able to carry.
+// What a request of every protocol must be able to carry: a question, and a conversation with tool calls as the engine
+// keeps it.
 
 import type { LlmMessage } from '../../../src/model/llm-message.ts';
 import type { LlmRequest, LlmResponse } from '../../../src/speech/llm/llm.ts';
-import { ask } from './llm-contract.ts';
+
+export const ask: LlmRequest = {
+  messages: [
+    { role: 'system', content: 'You answer the phone.' },
+    { role: 'user', content: 'Hello?' },
+  ],
+  tools: [{ name: 'end_call', description: 'Hangs up', parameters: { type: 'object' } }],
+  temperature: 0.2,
+  tokensMax: 100,
+  json: false,
+};
 
 /** The request after `answer`, whose tool calls have their results. */
 export function afterTools(answer: Pick<LlmResponse, 'text' | 'toolCalls' | 'vendor'>): LlmRequest {

@@ -15,6 +15,7 @@ import { serviceMeans } from '../../fakes/services/service-means.ts';
 import type { SttFaults, SttServer } from '../../fakes/services/stt-server.ts';
 import { startVoskServer } from '../../fakes/services/vosk-server.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
+import { followedServiceContract } from './streaming/service-contract.ts';
 
 const opened: { close(): unknown }[] = [];
 
@@ -75,42 +76,23 @@ function isClean(...servers: SttServer[]): boolean {
   return servers.every(({ violations }) => violations.length === 0);
 }
 
-const CASES: [string, string, SttFaults][] = [
-  ['closes in a word', 'nova-3', { close: { atMs: 1_300, code: 1011 } }],
-  ['refuses the key', 'nova-3', { refuse: { status: 401, body: '{}' } }],
-  ['closes in place of the final words', 'nova-3', { closeOnFinalize: 1012 }],
-  ['stops in the middle of words', 'nova-3', { stallAtMs: 1_500 }],
-  ['says nothing at all', 'nova-3', { stallAtMs: 0 }],
-  ['sends what is no message', 'nova-3', { send: { atMs: 900, data: '{' } }],
-  ['takes interim words back', 'nova-3', { partials: 'shrink' }],
-  ['changes interim words', 'nova-3', { partials: 'revise' }],
-  ['sends a message of 15 MB', 'nova-3', { send: { atMs: 900, data: 'x'.repeat(15_000_000) } }],
-  ['breaks its connections', 'nova-3', { isReset: true }],
-  ['answers the connection late', 'nova-3', { connectDelayMs: 5_000 }],
-  ['ends its sessions', 'nova-3', { sessionMsMax: 1_500 }],
-  ['takes interim words back', 'flux-general-en', { partials: 'shrink' }],
-  ['changes interim words', 'flux-general-en', { partials: 'revise' }],
-  ['ends its sessions', 'flux-general-en', { sessionMsMax: 1_500 }],
-  ['closes in a turn', 'flux-general-en', { close: { atMs: 1_300, code: 1011 } }],
-  ['stops in a turn', 'flux-general-en', { stallAtMs: 1_500 }],
-  ['is never ready', 'flux-general-en', { ready: 'never' }],
-  ['closes in place of the end of a turn', 'flux-general-en', { closeOnFinalize: 1011 }],
-  ...[UNIVERSAL, 'vosk'].flatMap((model): [string, string, SttFaults][] => [
-    ['closes in a word', model, { close: { atMs: 1_300, code: 1011 } }],
-    ['says nothing at all', model, { stallAtMs: 0 }],
-    ['says nothing, not even pongs', model, { muteAtMs: 0 }],
-    ['stops in the middle of words', model, { stallAtMs: 1_500 }],
-    ['closes in place of the final words', model, { closeOnFinalize: 1011 }],
-    ['takes interim words back', model, { partials: 'shrink' }],
-    ['changes interim words', model, { partials: 'revise' }],
-    ['sends a message of 15 MB', model, { send: { atMs: 900, data: 'x'.repeat(15_000_000) } }],
-    ['breaks its connections', model, { isReset: true }],
-    ['answers the connection late', model, { connectDelayMs: 5_000 }],
-    ['ends its sessions', model, { sessionMsMax: 1_500 }],
-  ]),
-  ['is never ready', UNIVERSAL, { ready: 'never' }],
-  ['is ready late', UNIVERSAL, { ready: 'late' }],
+// What each of them does with its other faults: streaming/service-contract.ts.
+followedServiceContract({
+  name: 'Vosk',
+  start: startVoskServer,
+  create({ url }, means) {
+    return createSttService(sttServices.vosk.parse({ provider: 'vosk', base_url: url }), means);
+  },
+});
+
+const FAULTS: [string, SttFaults][] = [
+  ['closes in a word', { close: { atMs: 1_300, code: 1011 } }],
+  ['says nothing at all', { stallAtMs: 0 }],
+  ['ends its sessions', { sessionMsMax: 1_500 }],
 ];
+const CASES = ['nova-3', 'flux-general-en', UNIVERSAL, 'vosk'].flatMap((model) =>
+  FAULTS.map(([what, faults]) => [what, model, faults] as const),
+);
 
 it.each(CASES)(
   'no word is lost or doubled when the first service %s (%s)',

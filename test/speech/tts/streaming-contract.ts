@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { ServiceMeans } from '../../../src/speech/service/service-means.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
-import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import type { Clock } from '../../../src/std/clock.ts';
 import { MS_PER_CHARACTER, type VoiceFaults } from '../../fakes/call/scripted-voice.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';
@@ -54,7 +54,8 @@ export function streamingContract({
     for (const each of opened.splice(0).reverse()) await each.close();
   });
 
-  async function setUp(faults: FakeService['faults'] = {}, clock: Clock = systemClock, key = KEY) {
+  async function setUp(faults: FakeService['faults'] = {}, key = KEY) {
+    const clock = new FakeClock();
     const fake = await start({ clock, key: KEY, faults });
     const tts = create({ url: fake.url.replace('ws', 'http'), key, means: serviceMeans(clock) });
     opened.push(fake, tts);
@@ -68,11 +69,13 @@ export function streamingContract({
       }
       return { heard, stream };
     };
-    return { fake, tts, say };
+    return { clock, fake, tts, say };
   }
 
-  const ended = (heard: HeardUtterance) =>
-    vi.waitFor(() => expect(heard.ends).toHaveLength(1), 5_000);
+  const ended = async (heard: HeardUtterance) => {
+    await heard.over.promise;
+    expect(heard.ends).toHaveLength(1);
+  };
   const msOf = (...texts: string[]) =>
     texts.reduce((ms, text) => ms + (text.length + 1) * MS_PER_CHARACTER, 0);
 
@@ -106,14 +109,14 @@ export function streamingContract({
     });
 
     it('gives nothing more after a cancel, and the next utterance is whole', async () => {
-      const { fake, say } = await setUp({ goesOnAfterCancel: true, speed: 20 });
+      const { clock, fake, say } = await setUp({ goesOnAfterCancel: true, speed: 20 });
       const first = say(CLAUSE, REST);
-      await vi.waitFor(() => expect(first.heard.ms).toBeGreaterThan(0));
+      await first.heard.begun.promise;
       first.stream.cancel();
       const { samples } = first.heard;
       const second = say('Good bye then, and thanks.');
       second.stream.end();
-      await ended(second.heard);
+      while (second.heard.ends.length === 0) await clock.advanceAsync(20);
       expect(second.heard.ms).toBe(msOf('Good bye then, and thanks.'));
       expect(first.heard.samples).toBe(samples);
       expect(first.heard.ends).toEqual([]);
@@ -121,11 +124,11 @@ export function streamingContract({
     });
 
     it('needs no message of the service to cancel what was never said', async () => {
-      const { fake, say, tts } = await setUp();
+      const { clock, fake, say, tts } = await setUp();
       say().stream.cancel();
       const { heard, stream } = say();
       stream.end();
-      await ended(heard);
+      clock.advance(0);
       expect(heard.end).toBe('done');
       stream.push('Too late.');
       stream.cancel();
@@ -181,8 +184,7 @@ export function streamingContract({
     });
 
     it('begins no utterance on a connection that stopped answering', async () => {
-      const clock = new FakeClock();
-      const { say, fake } = await setUp({ failsAfterMs: 500, failure: 'silent' }, clock);
+      const { clock, say, fake } = await setUp({ failsAfterMs: 500, failure: 'silent' });
       const { heard, stream } = say(CLAUSE, REST);
       await vi.waitFor(() => expect(heard.ms).toBe(500));
       clock.advance(2_500);
@@ -196,7 +198,7 @@ export function streamingContract({
     });
 
     it('reports a refused key as permanent, and the key nowhere', async () => {
-      const { say } = await setUp({}, systemClock, 'wrong-key-987654');
+      const { say } = await setUp({}, 'wrong-key-987654');
       const { heard, stream } = say(CLAUSE);
       stream.end();
       await ended(heard);
@@ -230,8 +232,7 @@ export function streamingContract({
     });
 
     it('ends an utterance whose connection is not ready in time', async () => {
-      const clock = new FakeClock();
-      const { fake, say } = await setUp({}, clock);
+      const { clock, fake, say } = await setUp();
       await fake.close();
       const { heard } = say(CLAUSE);
       clock.advance(2_000);
@@ -240,8 +241,7 @@ export function streamingContract({
     });
 
     it('keeps its connection for the next utterance and closes it when it is idle for long', async () => {
-      const clock = new FakeClock();
-      const { fake, tts } = await setUp({}, clock);
+      const { clock, fake, tts } = await setUp();
       for (let i = 0; i < 5; i++) await synthesizeOne(tts, `Number ${i}.`);
       expect(fake.connections).toHaveLength(1);
       const [connection] = fake.connections;
@@ -268,7 +268,7 @@ export function streamingContract({
 
     it('speaks 200 utterances of 20 calls, some of them interrupted, none with the audio of another', async () => {
       // Time stands still: a busy machine misses no deadline.
-      const { fake, say } = await setUp({}, new FakeClock());
+      const { fake, say } = await setUp();
       const call = async (nth: number): Promise<void> => {
         for (let turn = 0; turn < 10; turn++) {
           const text = `Call ${nth}, turn ${turn}${', and so on'.repeat((nth + turn) % 5)}.`;

@@ -19,8 +19,7 @@ import {
   startOpenAiServer,
   usage,
 } from '../../../fakes/services/openai-server.ts';
-import { ask } from '../llm-contract.ts';
-import { afterTools, foreignCalls } from '../model-history.ts';
+import { afterTools, ask, foreignCalls } from '../model-history.ts';
 
 const KEY = 'key-1234';
 const BASIC = [

@@ -3,13 +3,13 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
 import { kindOfClose } from '../../../../src/speech/stt/assemblyai/assemblyai.ts';
 import { createSttService } from '../../../../src/speech/stt/registry.ts';
-import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { startAssemblyAiServer } from '../../../fakes/services/assemblyai-server.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/services/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
+import { serviceContract } from '../streaming/service-contract.ts';
 
 const KEY = 'aai-key-0123456789';
 const MODEL = 'universal-streaming-english';
@@ -55,18 +55,40 @@ async function connect(
   return { rig, server };
 }
 
-describe('AssemblyAI', () => {
-  it('ends its session at the end of the call, and bills the time that the service counts', async () => {
-    const { rig, server } = await connect();
-    await rig.says('w1 w2');
-    await rig.silence(600);
-    await rig.recognizer.finish?.();
-    expect([rig.text, rig.errors, server.violations]).toEqual(['w1 w2', [], []]);
-    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'Terminate' });
-    expect(rig.usage).toMatchObject([{ amount: expect.closeTo(1.1, 0), source: 'vendor' }]);
-    await vi.waitFor(() => expect(rig.clock.timers).toBe(0));
-  });
+serviceContract({
+  name: 'AssemblyAI',
+  service: 'assemblyai',
+  model: MODEL,
+  bills: 'session',
+  start: startAssemblyAiServer,
+  create({ url, key }, means) {
+    const settings = { provider: 'assemblyai', api_key: key, model: MODEL, base_url: url };
+    return createSttService(sttServices.assemblyai.parse(settings), means);
+  },
+  endMs: 600,
+  finals: { never: 'timeout', late: 'timeout', twice: 'given', empty: 'missing' },
+  refusedKey: 'Not authorized',
+  refusal: (error) => JSON.stringify({ error }),
+  closes: [
+    [1008, 'rate'],
+    [1011, 'network'],
+    [3005, 'overload'],
+    [3006, 'request'],
+    [3008, 'session'],
+    [4001, 'auth'],
+    [4002, 'quota'],
+    [4029, 'rate'],
+    [4100, 'protocol'],
+    [4102, 'rate'],
+    [4103, 'session'],
+    [4104, 'request'],
+  ],
+  broken: ['[1]'],
+  unknown: '{"type":"Tomorrow","transcript":null}',
+  isAwaited: true,
+});
 
+describe('AssemblyAI', () => {
   // The end of the session ended no turn: its last interim words counted, which the service had not fixed.
   it('forces the end of a turn that is open at the end of the call', async () => {
     const { rig, server } = await connect({ faults: { partials: 'revise' } });
@@ -182,44 +204,6 @@ describe('AssemblyAI', () => {
     ]);
   });
 
-  it('terminates the session, and counts its time', async () => {
-    const { rig, server } = await connect();
-    await rig.turn('w1', 240);
-    await rig.pause(9_000);
-    rig.recognizer.close();
-    await settle();
-    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'Terminate' });
-    expect(rig.usage).toEqual([
-      {
-        job: 'stt',
-        service: 'assemblyai',
-        model: MODEL,
-
-        unit: 'seconds',
-        amount: 9.5,
-        source: 'counted',
-      },
-    ]);
-  });
-
-  it.each([
-    [1008, 'rate'],
-    [3005, 'overload'],
-    [3006, 'request'],
-    [3008, 'session'],
-    [4001, 'auth'],
-    [4002, 'quota'],
-    [4029, 'rate'],
-    [4100, 'protocol'],
-    [4102, 'rate'],
-    [4103, 'session'],
-    [4104, 'request'],
-  ] as const)('reports a close with %d as %s', async (code, kind) => {
-    const { rig } = await connect({ faults: { close: { atMs: 300, code } } });
-    await rig.turn('w1 w2');
-    expect(rig.fault.kind).toBe(kind);
-  });
-
   it('reports a close because of the account apart from one because of the key', () => {
     expect(kindOfClose(1008, 'Unauthorized Connection: Insufficient Funds')).toBe('quota');
     expect(kindOfClose(1008, 'Unauthorized Connection: Invalid API token')).toBe('auth');
@@ -231,74 +215,13 @@ describe('AssemblyAI', () => {
     expect(rig.fault).toMatchObject({ kind: 'session', isRepeatable: true });
   });
 
-  it('reports an Error message, a wrong key and a Begin that does not come', async () => {
+  it('reports an Error message', async () => {
     const unknown = await connect({ settings: { extra_query: { nonsense: '1' } } });
     await settle();
     expect(unknown.rig.fault).toMatchObject({
       kind: 'request',
       detail: 'Unknown parameter: nonsense',
     });
-    const wrong = await connect({ settings: { api_key: 'another' } });
-    await settle();
-    expect(wrong.rig.fault).toMatchObject({ kind: 'auth', detail: 'Not authorized' });
-    const never = await connect({ faults: { ready: 'never' } });
-    await never.rig.pause(2_600);
-    expect(never.rig.fault.kind).toBe('timeout');
-  });
-
-  it('has the words once when an end comes twice', async () => {
-    const { rig } = await connect({ faults: { finals: 'twice' } });
-    await rig.turn('w1 w2', 60);
-    await rig.silence(500);
-    await rig.turn('w3', 60);
-    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3', []]);
-  });
-
-  it.each(['shrink', 'revise'] as const)(
-    'has the words of the end where partials %s',
-    async (partials) => {
-      const { rig } = await connect({ faults: { partials } });
-      await rig.turn('w1 w2 w3 w4', 60);
-      await rig.turn('w5 w6');
-      expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
-    },
-  );
-
-  it('has every word once, in their order, where the end of a turn comes behind that of the next', async () => {
-    const { rig } = await connect({ faults: { finals: 'swapped' } });
-    for (const turn of ['w1 w2', 'w3', 'w4', 'w5 w6']) {
-      await rig.says(turn);
-      await rig.silence(600);
-    }
-    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
-  });
-
-  it.each(['late', 'never'] as const)('reports a forced end that comes %s', async (finals) => {
-    const { rig } = await connect({ faults: { finals } });
-    await rig.turn('w1 w2', 60);
-    await rig.silence(1_100);
-    expect([rig.text, rig.fault.kind]).toEqual(['', 'timeout']);
-  });
-
-  it('reports what is no message', async () => {
-    const { rig } = await connect({ faults: { send: { atMs: 100, data: '[1]' } } });
-    await rig.silence(300);
-    expect(rig.fault.kind).toBe('protocol');
-  });
-
-  it('understands 200 turns, each word once', async () => {
-    const { rig, server } = await connect();
-    const turns = Array.from({ length: 200 }, (_, nth) =>
-      Array.from({ length: 1 + (nth % 6) }, (_each, at) => wordOf(nth + at)).join(' '),
-    );
-    for (const [nth, turn] of turns.entries()) {
-      await rig.says(turn);
-      await rig.silence(100 + (nth % 4) * 200);
-      rig.recognizer.finalize();
-      await rig.silence(100);
-    }
-    expect(rig.text).toBe(turns.join(' '));
-    expect([rig.errors, server.violations]).toEqual([[], []]);
   });
 
   it('sends what the vendor’s own SDK sends', async () => {

@@ -9,6 +9,7 @@ import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/services/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
+import { serviceContract } from '../streaming/service-contract.ts';
 
 const KEY = 'dg-key-0123456789';
 const opened: { close(): unknown }[] = [];
@@ -39,6 +40,35 @@ async function connect(
   }
   return { rig, server, clock };
 }
+
+serviceContract({
+  name: 'Deepgram flux',
+  service: 'deepgram',
+  model: 'flux-general-en',
+  start: startDeepgramServer,
+  create({ url, key }, means) {
+    const model = 'flux-general-en';
+    const settings = { provider: 'deepgram', api_key: key, base_url: url, model };
+    return createSttService(sttServices.deepgram.parse(settings), means);
+  },
+  endMs: 800,
+  // An end without words takes them back.
+  finals: { never: 'given', late: 'given', twice: 'given', empty: 'missing' },
+  interims: {
+    shrink: ['w1', 'w1 w2', 'w1', 'w1 w2 w3'],
+    revise: ['w1', 'w1 w2', 'w1 revised', 'w1 w2 w3'],
+  },
+  refusedKey: 'Invalid credentials.',
+  refusal: (words) => JSON.stringify({ err_code: 'X', err_msg: words }),
+  closes: [
+    [1001, 'network'],
+    [1008, 'request'],
+    [1011, 'network'],
+  ],
+  broken: ['{"type":'],
+  unknown: '{"type":"Tomorrow","transcript":null}',
+  isAwaited: true,
+});
 
 const configures = (server: SttServer) =>
   (server.sessions[0]?.received ?? []).filter(({ type }) => type === 'Configure');
@@ -71,29 +101,6 @@ describe('Deepgram flux', () => {
     });
     const { capabilities } = createSttService(settings, serviceMeans(new FakeClock()));
     expect([capabilities.ownTurns, capabilities.silenceEnds]).toEqual([own, silence]);
-  });
-
-  it('waits for Connected before it sends audio', async () => {
-    const { rig, server } = await connect({ faults: { ready: 'late' } });
-    await rig.says('w1 w2');
-    await rig.silence(1_500);
-    expect([rig.text, server.violations, rig.errors]).toEqual(['w1 w2', [], []]);
-    expect(rig.finals[0]?.words?.[1]).toEqual({ word: 'w2', startMs: 260, endMs: 460 });
-  });
-
-  it('answers what was asked for before it was connected', async () => {
-    const { rig } = await connect({ faults: { connectDelayMs: 2_000 } });
-    await rig.turn('w1 w2');
-    await rig.silence(1_000);
-    expect(rig.finals).toEqual([]);
-    await rig.silence(1_500);
-    expect([rig.finals.map((each) => each.text), rig.errors]).toEqual([['w1 w2'], []]);
-  });
-
-  it('ends when Connected does not come', async () => {
-    const { rig } = await connect({ faults: { ready: 'never' } });
-    await rig.pause(2_600);
-    expect(rig.fault.kind).toBe('timeout');
   });
 
   it("reports the service's turns, the words before their end", async () => {
@@ -193,41 +200,6 @@ describe('Deepgram flux', () => {
     expect(rig.errors).toEqual([]);
   });
 
-  it.each(['twice', 'late', 'never'] as const)(
-    'has the words once when ends come %s',
-    async (finals) => {
-      const { rig } = await connect({ faults: { finals } });
-      await rig.turn('w1 w2');
-      await rig.silence(600);
-      await rig.turn('w3');
-      await rig.silence(4_000);
-      expect([rig.text, rig.errors]).toEqual(['w1 w2 w3', []]);
-      expect(rig.finals).toHaveLength(2);
-    },
-  );
-
-  it('has every word once, in their order, where the end of a turn comes behind that of the next', async () => {
-    const { rig } = await connect({ faults: { finals: 'swapped' } });
-    for (const turn of ['w1 w2', 'w3', 'w4', 'w5 w6']) {
-      await rig.says(turn);
-      await rig.silence(800);
-    }
-    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4 w5 w6', []]);
-  });
-
-  it.each(['never', 'late', 'twice', 'empty'] as const)(
-    'has no word twice where a forced end comes %s, and goes on',
-    async (finals) => {
-      const { rig } = await connect({ faults: { finals } });
-      await rig.turn('w1 w2', 60);
-      await rig.silence(4_000);
-      await rig.turn('w3', 60);
-      await rig.silence(4_000);
-      // An end without words takes them back.
-      expect([rig.text, rig.errors]).toEqual([finals === 'empty' ? '' : 'w1 w2 w3', []]);
-    },
-  );
-
   it('ignores a warning, and reports an error in the words of the service', async () => {
     const warning = '{"type":"Warning","code":"FORCE_END_TURN_NO_ACTIVE_TURN","sequence_id":9}';
     const { rig } = await connect({ faults: { send: { atMs: 60, data: warning } } });
@@ -238,21 +210,6 @@ describe('Deepgram flux', () => {
     await other.rig.silence(200);
     expect(other.rig.fault).toMatchObject({ kind: 'protocol', detail: 'No.' });
     expect(other.rig.fault.facts).toMatchObject({ vendorCode: 'INVALID_CONTROL' });
-  });
-
-  it('understands 200 turns, each word once', async () => {
-    const { rig, server } = await connect();
-    const turns = Array.from({ length: 200 }, (_, nth) =>
-      Array.from({ length: 1 + (nth % 6) }, (_each, at) => wordOf(nth + at)).join(' '),
-    );
-    for (const [nth, turn] of turns.entries()) {
-      await rig.says(turn);
-      await rig.silence(100 + (nth % 4) * 200);
-      rig.recognizer.finalize();
-      await rig.silence(100);
-    }
-    expect(rig.text).toBe(turns.join(' '));
-    expect([rig.errors, server.violations]).toEqual([[], []]);
   });
 
   it('sends what the vendor’s own SDK sends', async () => {

@@ -9,6 +9,7 @@ import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import type { SttFaults, SttServer, SttSession } from '../../../fakes/services/stt-server.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { RecognizerRig } from '../recognizer-rig.ts';
+import { serviceContract } from '../streaming/service-contract.ts';
 
 const KEY = 'dg-key-0123456789';
 const opened: { close(): unknown }[] = [];
@@ -42,18 +43,30 @@ async function connect(
 const said = (count: number, from = 0) =>
   Array.from({ length: count }, (_, nth) => wordOf(from + nth)).join(' ');
 
-describe('Deepgram nova', () => {
-  it('gives its last words at the end of the call, and bills what the service counts', async () => {
-    const { rig, server } = await connect();
-    await rig.says(said(4));
-    await rig.recognizer.finish?.();
-    const audioMs = server.sessions[0]?.audioMs ?? 0;
-    expect([rig.text, rig.errors, server.violations]).toEqual([said(4), [], []]);
-    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'CloseStream' });
-    expect(rig.usage).toMatchObject([{ amount: audioMs / 1_000, source: 'vendor' }]);
-    expect(server.sessions.map(({ isOpen }) => isOpen)).toEqual([false]);
-  });
+serviceContract({
+  name: 'Deepgram nova',
+  service: 'deepgram',
+  model: 'nova-3-general',
+  start: startDeepgramServer,
+  create({ url, key }, means) {
+    const settings = { provider: 'deepgram', api_key: key, base_url: url };
+    return createSttService(sttServices.deepgram.parse(settings), means);
+  },
+  finals: { never: 'given', late: 'given', twice: 'given', empty: 'missing' },
+  // A word taken back is given again.
+  interims: { shrink: ['w1', 'w1', 'w1 w2 w3'], revise: ['w1', 'w1 revised', 'w1 w2 w3'] },
+  refusedKey: 'Invalid credentials.',
+  refusal: (words) => JSON.stringify({ err_code: 'X', err_msg: words }),
+  closes: [
+    [1001, 'network'],
+    [1008, 'request'],
+    [1011, 'network'],
+  ],
+  broken: ['{"type":', '{"type":"Results","start":"?"}'],
+  unknown: '{"type":"Tomorrow","transcript":null}',
+});
 
+describe('Deepgram nova', () => {
   it('connects with the parameters of a telephone line, the key in a header', async () => {
     const { server } = await connect({
       settings: {
@@ -101,15 +114,6 @@ describe('Deepgram nova', () => {
     expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1', '']);
   });
 
-  it('answers what was asked for before it was connected', async () => {
-    const { rig } = await connect({ faults: { connectDelayMs: 2_000 } });
-    await rig.turn('w1 w2');
-    await rig.silence(1_000);
-    expect(rig.finals).toEqual([]);
-    await rig.silence(1_500);
-    expect([rig.finals.map((each) => each.text), rig.errors]).toEqual([['w1 w2'], []]);
-  });
-
   it('answers by itself where the service had no audio to finalize', async () => {
     const { rig } = await connect();
     await rig.turn(said(1));
@@ -142,27 +146,6 @@ describe('Deepgram nova', () => {
     expect(server.sessions[0]?.received.filter(({ type }) => type === 'KeepAlive').length).toBe(15);
   });
 
-  it('ends with CloseStream and the seconds of audio', async () => {
-    const { rig, server } = await connect();
-    await rig.turn(said(2));
-    rig.recognizer.close();
-    await settle();
-    expect(server.sessions[0]?.received.at(-1)).toEqual({ type: 'CloseStream' });
-    expect(rig.usage).toEqual([
-      {
-        job: 'stt',
-        service: 'deepgram',
-        model: 'nova-3-general',
-
-        unit: 'seconds',
-        amount: 0.72,
-        source: 'counted',
-      },
-    ]);
-    rig.recognizer.close();
-    expect(rig.usage).toHaveLength(1);
-  });
-
   // Late answers to Finalize were taken for answers to the next one, and cleared its words.
   it('takes a late answer to Finalize for none of the next turn', async () => {
     const { rig } = await connect({ faults: { finals: 'late' } });
@@ -173,83 +156,6 @@ describe('Deepgram nova', () => {
     await rig.silence(4_000);
     expect(rig.finals.map(({ text }) => text)).toEqual(['w0 w1', 'w2', 'w3 w4']);
     expect(rig.errors).toEqual([]);
-  });
-
-  it('has every word once, in their order, where a final comes behind the next one', async () => {
-    const { rig } = await connect({ faults: { finals: 'swapped' } });
-    for (const turn of ['w1', 'w2', 'w3', 'w4']) await rig.turn(turn);
-    await rig.silence(4_000);
-    expect([rig.text, rig.errors]).toEqual(['w1 w2 w3 w4', []]);
-  });
-
-  it.each([
-    ['twice', 'w0 w1'],
-    ['late', 'w0 w1'],
-    ['never', 'w0 w1'],
-  ] as const)('has the words once when finals come %s', async (finals, text) => {
-    const { rig } = await connect({ faults: { finals } });
-    await rig.turn(text);
-    await rig.silence(4_000);
-    expect(rig.text).toBe('w0 w1');
-    await rig.turn('w7');
-    await rig.silence(4_000);
-    expect(rig.text).toBe('w0 w1 w7');
-    expect(rig.errors).toEqual([]);
-  });
-
-  it.each([
-    [400, 'request'],
-    [401, 'auth'],
-    [402, 'quota'],
-    [403, 'forbidden'],
-    [429, 'rate'],
-    [503, 'overload'],
-  ] as const)(
-    'reports a refusal with %d as %s, in the words of the service',
-    async (status, kind) => {
-      const body = JSON.stringify({ err_code: 'X', err_msg: `no ${KEY}` });
-      const { rig } = await connect({ faults: { refuse: { status, body } } });
-      await settle();
-      expect(rig.fault).toMatchObject({ kind, service: 'deepgram', detail: 'no [redacted]' });
-      rig.recognizer.push(new Int16Array(160));
-      rig.recognizer.finalize();
-      await rig.pause(5_000);
-      expect([rig.errors.length, rig.finals]).toEqual([1, []]);
-    },
-  );
-
-  it('is refused with a wrong key', async () => {
-    const { rig } = await connect({ settings: { api_key: 'another-key' } });
-    await settle();
-    expect(rig.fault).toMatchObject({ kind: 'auth', detail: 'Invalid credentials.' });
-  });
-
-  it.each([
-    [1006, 'network'],
-    [1008, 'request'],
-    [1011, 'network'],
-  ] as const)('reports a close with %d in a word as %s', async (code, kind) => {
-    const close = { atMs: 300, code: code === 1006 ? 1001 : code };
-    const { rig } = await connect({ faults: { close } });
-    await rig.turn(said(3));
-    await settle();
-    expect(rig.fault.kind).toBe(kind);
-    expect(rig.usage).toHaveLength(1);
-  });
-
-  it('reports a close in place of the answer to Finalize', async () => {
-    const { rig } = await connect({ faults: { closeOnFinalize: 1011 } });
-    await rig.turn(said(1));
-    await settle();
-    expect(rig.fault.kind).toBe('network');
-    expect(rig.finals).toEqual([]);
-  });
-
-  it('reports a service that stops in the middle of words, though it pongs', async () => {
-    const { rig } = await connect({ faults: { stallAtMs: 500 } });
-    await rig.turn(said(4));
-    await rig.pause(1_100);
-    expect(rig.fault.kind).toBe('timeout');
   });
 
   it.each([0, 100])('reports a service that stopped %d ms before the first words', async (ms) => {
@@ -265,47 +171,6 @@ describe('Deepgram nova', () => {
     await rig.turn(said(5), 80);
     await rig.pause(1_100);
     expect([rig.text, rig.fault.kind]).toEqual(['w0 w1 w2 w3', 'timeout']);
-  });
-
-  it('reports a connection without traffic', async () => {
-    const { rig } = await connect({ faults: { muteAtMs: 100 } });
-    await rig.silence(19_000);
-    expect(rig.fault).toMatchObject({ kind: 'network', isRepeatable: true });
-  });
-
-  it('reports what is no message, and ignores unknown messages', async () => {
-    const broken = await connect({ faults: { send: { atMs: 100, data: '{"type":' } } });
-    await broken.rig.silence(300);
-    expect(broken.rig.fault.kind).toBe('protocol');
-    const data = '{"type":"Tomorrow","transcript":null}';
-    const { rig } = await connect({ faults: { send: { atMs: 100, data } } });
-    await rig.turn(said(1));
-    expect([rig.text, rig.errors]).toEqual(['w0', []]);
-    const odd = '{"type":"Results","start":"?"}';
-    const other = await connect({ faults: { send: { atMs: 100, data: odd } } });
-    await other.rig.silence(300);
-    expect(other.rig.fault.kind).toBe('protocol');
-  });
-
-  it('ignores binary messages', async () => {
-    const { rig } = await connect({ faults: { send: { atMs: 100, data: Uint8Array.of(1, 2) } } });
-    await rig.turn(said(1));
-    expect([rig.text, rig.errors]).toEqual(['w0', []]);
-  });
-
-  it('is refused beyond the sessions of the key', async () => {
-    const clock = new FakeClock();
-    const server = await startDeepgramServer({ clock, key: KEY, sessionsMax: 1 });
-    opened.push(server);
-    const settings = { provider: 'deepgram', api_key: KEY, base_url: server.url };
-    const stt = createSttService(sttServices.deepgram.parse(settings), serviceMeans(clock));
-    const first = new RecognizerRig(clock, stt);
-    await first.silence(100);
-    const second = new RecognizerRig(clock, stt);
-    opened.push(first.recognizer, second.recognizer);
-    await second.silence(100);
-    expect(second.fault).toMatchObject({ kind: 'rate', retryAfterMs: 5_000 });
-    expect(first.errors).toEqual([]);
   });
 
   // A recogniser that was given replayed audio in large packets fixed four words when it had half of the fifth, and the
@@ -358,14 +223,6 @@ describe('Deepgram nova', () => {
     const { rig } = await connect({ faults: { send: { atMs: 60, data } } });
     await rig.turn(said(1));
     expect([rig.text, rig.errors]).toEqual(['w0', []]);
-  });
-
-  it('understands 200 turns, each word once', async () => {
-    const { rig, server } = await connect();
-    const turns = Array.from({ length: 200 }, (_, nth) => said(1 + (nth % 6), nth));
-    for (const turn of turns) await rig.turn(turn, 100 + (turn.length % 7) * 60);
-    expect(rig.text).toBe(turns.join(' '));
-    expect([rig.errors, server.violations]).toEqual([[], []]);
   });
 
   it('sends what the vendor’s own SDK sends', async () => {

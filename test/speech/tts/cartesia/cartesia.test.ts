@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
-import { systemClock } from '../../../../src/std/clock.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type CartesiaServer, startCartesia } from '../../../fakes/services/cartesia-server.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
@@ -26,9 +26,10 @@ streamingContract({
 });
 
 async function setUp(faults: CartesiaServer['faults'] = {}, more: Record<string, unknown> = {}) {
-  const fake = await startCartesia({ clock: systemClock, key: 'key-1234', faults });
+  const clock = new FakeClock();
+  const fake = await startCartesia({ clock, key: 'key-1234', faults });
   const settings = settingsOf(fake.url.replace('ws', 'http'), 'key-1234', more);
-  const tts = createTtsService(settings, serviceMeans(systemClock));
+  const tts = createTtsService(settings, serviceMeans(clock));
   opened.push(fake, tts);
   const say = (text: string, voice?: string) => {
     const heard = new HeardUtterance();

@@ -3,8 +3,8 @@
 import { afterEach, expect, it } from 'vitest';
 import { ttsPresetServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
-import { systemClock } from '../../../../src/std/clock.ts';
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { capturedRequest, sdkRequest } from '../../captured-request.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
@@ -17,9 +17,10 @@ afterEach(async () => {
 });
 
 it('what the SDK of Sarvam sends has all that the preset sends; the rest are its defaults', async () => {
-  const server = await startVoiceServer('sarvam', { clock: systemClock, key: KEY });
+  const clock = new FakeClock();
+  const server = await startVoiceServer('sarvam', { clock, key: KEY });
   const row = { provider: 'sarvam', api_key: KEY, base_url: server.url, speed: 1 };
-  const tts = createTtsService(ttsPresetServices.sarvam.parse(row), serviceMeans(systemClock));
+  const tts = createTtsService(ttsPresetServices.sarvam.parse(row), serviceMeans(clock));
   opened.push(server, tts);
   const heard = new HeardUtterance();
   const stream = tts.stream?.(undefined, heard);

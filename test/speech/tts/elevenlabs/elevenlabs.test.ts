@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
-import { type Clock, systemClock } from '../../../../src/std/clock.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import {
   type ElevenLabsFaults,
@@ -27,10 +26,8 @@ streamingContract({
   create: ({ url, key, means }) => createTtsService(settingsOf(url, key), means),
 });
 
-async function setUp(
-  faults: ElevenLabsFaults = {},
-  { clock = systemClock, ...more }: { clock?: Clock; [setting: string]: unknown } = {},
-) {
+async function setUp(faults: ElevenLabsFaults = {}, more: Record<string, unknown> = {}) {
+  const clock = new FakeClock();
   const fake = await startElevenLabs({ clock, key: 'key-1234', faults });
   const settings = settingsOf(fake.url.replace('ws', 'http'), 'key-1234', more);
   const tts = createTtsService(settings, serviceMeans(clock));
@@ -42,7 +39,7 @@ async function setUp(
     if (text !== '') stream.push(text);
     return { heard, stream };
   };
-  return { fake, tts, say };
+  return { clock, fake, tts, say };
 }
 
 const messagesOf = (fake: { connections: { texts: string[] }[] }) =>
@@ -96,8 +93,7 @@ describe('ElevenLabs', () => {
   });
 
   it('closes a context only after its first audio', async () => {
-    const clock = new FakeClock();
-    const { fake, say } = await setUp({ noAudio: true }, { clock });
+    const { fake, say } = await setUp({ noAudio: true });
     const { stream } = say('Hello.');
     stream.end();
     await vi.waitFor(() =>
@@ -119,8 +115,7 @@ describe('ElevenLabs', () => {
   });
 
   it('counts a cancelled context until its end is confirmed, at most 5 s', async () => {
-    const clock = new FakeClock();
-    const { fake, say } = await setUp({ noAudio: true }, { clock });
+    const { clock, fake, say } = await setUp({ noAudio: true });
     const said = Array.from({ length: 4 }, () => say('Hello.'));
     await fake.connected();
     fake.connections[0]?.socket.pause();
@@ -145,11 +140,8 @@ describe('ElevenLabs', () => {
   it.each(['ended at once', 'silent'])(
     'finds out by one HTTP request that the account is used up: %s',
     async (how) => {
-      const clock = new FakeClock();
-      const { fake, say } = await setUp(
-        { isUsedUp: true, ...(how === 'silent' ? { noAudio: true } : { doneWithoutAudio: true }) },
-        { clock },
-      );
+      const fault = how === 'silent' ? 'noAudio' : 'doneWithoutAudio';
+      const { clock, fake, say } = await setUp({ isUsedUp: true, [fault]: true });
       const said = [say('Hello.'), say('And hello.')];
       for (const { stream } of said) stream.end();
       await vi.waitFor(() => expect(fake.contexts).toHaveLength(2));
@@ -179,8 +171,7 @@ describe('ElevenLabs', () => {
   });
 
   it('keeps a context open while the model generates', async () => {
-    const clock = new FakeClock();
-    const { fake, say } = await setUp({}, { clock });
+    const { clock, fake, say } = await setUp();
     const { heard, stream } = say('One moment.');
     await vi.waitFor(() => expect(heard.ms).toBeGreaterThan(0));
     clock.advance(15_000);
