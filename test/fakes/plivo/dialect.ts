@@ -14,6 +14,8 @@ export interface XmlCall extends HostedCall {
   readonly cause: [string, string];
   readonly wasAnswered: boolean;
   readonly startedAt: Date;
+  /** Milliseconds since the call exists. */
+  readonly ageMs: number;
   /** Fetches a document and carries it out. `event`: why. */
   follow(url: string, event: string): Promise<void>;
 }

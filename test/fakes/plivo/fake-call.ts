@@ -49,7 +49,7 @@ export class FakeXmlCall extends DocumentCall<Verb> {
     this.#callbacks = options.sender.callbacks(options.mischief);
   }
 
-  /** Since the call exists. */
+  /** Milliseconds since the call exists. */
   get ageMs(): number {
     return this.#options.clock.now() - this.startedAt.getTime();
   }
