@@ -72,14 +72,16 @@ describe('the log', () => {
 
   it('is one JSON object a line with level, time and message', () => {
     const { log, lines } = start();
-    log.child({ runId: '7' }).warn({ code: 'MEDIA_FLOOD' }, 'media socket closed for a fault');
+    log
+      .child({ runId: '7' })
+      .warn({ code: 'MEDIA_FLOOD' }, 'media socket closed because of a fault');
     expect(lines()).toEqual([
       {
         level: 'warn',
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
         runId: '7',
         code: 'MEDIA_FLOOD',
-        msg: 'media socket closed for a fault',
+        msg: 'media socket closed because of a fault',
       },
     ]);
   });

@@ -31,7 +31,7 @@ export const callErrors = {
   RUN_WITHOUT_CALL: { retry: false, text: 'Workflow run has no call to hang up' },
   CALL_OUT_OF_REACH: {
     retry: true,
-    text: 'The call cannot be reached: it is just being placed, or its telephony configuration is gone. Try again in a moment.',
+    text: 'The call cannot be controlled: it is still being placed, or its telephony configuration was deleted. Try again in a moment.',
   },
   RUN_OF_OTHER_WORKFLOW: { retry: false, text: 'workflow_run_workflow_mismatch' },
   START_KEY_REUSED: {
@@ -41,19 +41,19 @@ export const callErrors = {
   CALL_NOT_TALKING: { retry: true, text: 'The call has not been answered, or is over' },
   DIGITS_WAITING: {
     retry: true,
-    text: 'So much waits to be heard in the call that no more keys fit in. Try again in a few seconds',
+    text: 'Too much audio is queued in the call to send more keys. Try again in a few seconds',
   },
   DIGITS_UNSUPPORTED: {
     retry: false,
-    text: 'Over {provider} only the node that holds the call sends keys, and it is another one',
+    text: 'Over {provider} only the node that holds the call can send keys, and that is another node',
   },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
   GATEWAY_OVERLOADED: {
     retry: true,
-    text: 'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+    text: 'This gateway is at its limit and accepts no new calls now. Try again in a few seconds',
   },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
-  GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and takes no new call' },
+  GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and accepts no new calls' },
   PROVIDER_NOT_BUILT: {
     retry: false,
     text: 'Calls over {provider} are not supported by this version',
@@ -110,11 +110,11 @@ export const callErrors = {
   },
   PBX_UNAUTHORIZED: {
     retry: false,
-    text: 'The PBX at {host} does not take the ARI user {user} with its password. Compare with ari.conf, then: module reload res_ari.so',
+    text: 'The PBX at {host} does not accept the ARI user {user} with this password. Compare it with ari.conf, then: module reload res_ari.so',
   },
   PBX_READ_ONLY: {
     retry: false,
-    text: 'The ARI user {user} at {host} may only read. Set read_only = no in ari.conf, then: module reload res_ari.so',
+    text: 'The ARI user {user} at {host} has read-only access. Set read_only = no in ari.conf, then: module reload res_ari.so',
   },
   PBX_NO_ARI: {
     retry: false,
@@ -124,7 +124,7 @@ export const callErrors = {
     retry: false,
     text: 'Another program has connected to the PBX at {host} as the application {app}: its calls do not reach this gateway. {advice}',
   },
-  PBX_NOT_CONNECTED: { retry: true, text: 'There is no connection to the PBX just now' },
+  PBX_NOT_CONNECTED: { retry: true, text: 'The PBX is not connected at the moment' },
   PBX_CALL_GONE: { retry: false, text: 'The call has ended at the PBX' },
   PBX_MEDIA: { retry: true, text: 'The PBX opened no media for the call: {reason}' },
   PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
@@ -132,12 +132,12 @@ export const callErrors = {
   // The check of a PBX (doctor)
   SYNC_UNSUPPORTED: {
     retry: false,
-    text: 'Only hosted providers are pointed at this installation; {provider} is a PBX',
+    text: 'Only hosted providers can be routed to this installation; {provider} is a PBX',
   },
   EXAMINATION_RUNNING: { retry: true, text: 'This configuration is being examined already' },
   EXAMINATION_CALL_UNSUPPORTED: {
     retry: false,
-    text: 'Examination calls are for hosted providers; of an Asterisk the examination without a call tests the audio too',
+    text: 'Examination calls are for hosted providers. For Asterisk, the examination without a call also tests the audio',
   },
   EXAMINATION_CALL_RUNNING: {
     retry: true,
@@ -162,7 +162,7 @@ export const callErrors = {
   BODY_VALUES: { retry: false, text: 'The body holds more than {max} values' },
   BODY_IN_PIECES: {
     retry: false,
-    text: 'The body came in more than {max} pieces. Send it in larger ones, or with its Content-Length.',
+    text: 'The body arrived in more than {max} pieces. Send larger pieces, or set Content-Length.',
   },
   AGENT_OVERSIZED: {
     retry: false,
@@ -172,13 +172,13 @@ export const callErrors = {
 
   // A provider's webhooks and media
   WEBHOOK_SIGNATURE: { retry: false, text: 'Invalid webhook signature' },
-  WEBHOOK_MALFORMED: { retry: false, text: 'The webhook cannot be understood' },
+  WEBHOOK_MALFORMED: { retry: false, text: 'The webhook is malformed' },
   MEDIA_MALFORMED: { retry: false, text: 'The media message does not follow the protocol' },
   MEDIA_OVERSIZED: { retry: false, text: 'The media message is larger than allowed' },
   MEDIA_FLOOD: { retry: false, text: 'More media messages than real time allows' },
   MEDIA_BACKLOG: {
     retry: false,
-    text: 'The gateway was stopped or blocked: {ms} ms of the caller were not processed and are silence in the recording',
+    text: 'The gateway was stopped or blocked: {ms} ms of caller audio were not processed and are silence in the recording',
   },
   MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
   MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },
@@ -195,7 +195,7 @@ export const callErrors = {
   CLIP_NOT_FOUND: { retry: false, text: 'Recording not found' },
   CLIP_MISSING: {
     retry: false,
-    text: "The recording '{name}' that the agent is to play is not there",
+    text: "The recording '{name}' that the agent should play does not exist",
   },
   CLIP_NAME_TAKEN: {
     retry: false,
@@ -221,19 +221,22 @@ export const callErrors = {
   },
   TTS_UNAVAILABLE: { retry: true, text: 'Speech synthesis is not available: {reason}' },
   TTS_FAILED: { retry: true, text: 'Speech synthesis failed: {reason}' },
-  TTS_TIMEOUT: { retry: true, text: 'Speech synthesis gave no audio in time' },
+  TTS_TIMEOUT: { retry: true, text: 'Speech synthesis returned no audio in time' },
   LLM_AUTH: { retry: false, text: 'The language model refused the credentials' },
   LLM_RATE: { retry: true, text: 'The language model is at its rate limit' },
   LLM_REFUSED: { retry: false, text: 'The language model refused the request: {reason}' },
   LLM_FAILED: { retry: true, text: 'The language model failed: {reason}' },
-  LLM_TIMEOUT: { retry: true, text: 'The language model gave no {what} in time' },
-  LLM_EMPTY: { retry: true, text: 'The language model answered with nothing' },
-  LLM_MALFORMED: { retry: true, text: 'The language model answered with something unreadable' },
+  LLM_TIMEOUT: { retry: true, text: 'The language model returned no {what} in time' },
+  LLM_EMPTY: { retry: true, text: 'The language model returned an empty answer' },
+  LLM_MALFORMED: {
+    retry: true,
+    text: 'The language model returned an answer that cannot be parsed',
+  },
 
   // Requests to an organization's own servers
   OUTSIDE_FORBIDDEN: { retry: false, text: 'This must not be called from here: {reason}' },
-  TOOL_ARGUMENTS: { retry: false, text: 'The arguments do not fit: {problems}' },
-  TOOL_UNREACHABLE: { retry: true, text: 'The server of the tool was not reached: {reason}' },
+  TOOL_ARGUMENTS: { retry: false, text: 'The arguments are invalid: {problems}' },
+  TOOL_UNREACHABLE: { retry: true, text: 'The server of the tool could not be reached: {reason}' },
   TOOL_URL: { retry: false, text: 'The address of the tool cannot be used: {reason}' },
   TRANSFER_UNSUPPORTED: {
     retry: false,
@@ -247,7 +250,7 @@ export const callErrors = {
   TRANSFER_NO_ANSWER: { retry: true, text: 'The destination of the transfer does not answer' },
   TRANSFER_MACHINE: {
     retry: true,
-    text: 'An answering machine took the call at the destination of the transfer',
+    text: 'An answering machine answered at the destination of the transfer',
   },
   TRANSFER_FAILED: {
     retry: false,
@@ -255,11 +258,11 @@ export const callErrors = {
   },
   TRANSFER_DECLINED: {
     retry: true,
-    text: 'Whoever answered at the destination of the transfer did not take the call: {reason}',
+    text: 'The person at the destination of the transfer did not accept the call: {reason}',
   },
   TRANSFER_WARM_UNSUPPORTED: {
     retry: false,
-    text: 'Over {provider} nobody can be spoken to before a caller is transferred to them: set `if_unsupported` of `warm` in the transfer tool to `cold`, or take `warm` out of it',
+    text: 'Warm transfers over {provider} are not supported: set `if_unsupported` of `warm` in the transfer tool to `cold`, or remove `warm` from it',
   },
   PRE_CALL_FETCH_FAILED: {
     retry: false,
@@ -290,9 +293,9 @@ export const callErrors = {
   // Worker processes
   WORKER_FAILED: {
     retry: true,
-    text: 'Worker {worker} failed. The log says why.',
+    text: 'Worker {worker} failed. See the log for the reason.',
   },
-  WORKER_GONE: { retry: true, text: 'Worker {worker} is not there' },
+  WORKER_GONE: { retry: true, text: 'Worker {worker} is not running' },
 
   // Internal limits
   TIMED_OUT: { retry: true, text: 'Not finished in {ms} ms: {what}' },

@@ -5,24 +5,24 @@ export const resourceErrors = {
   // Start
   CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },
   NATIVE_BROKEN: { retry: false, text: 'The native module {file} is present but unusable' },
-  NATIVE_MISSING: { retry: false, text: 'The file {file} is missing. Make it by: {command}' },
+  NATIVE_MISSING: { retry: false, text: 'The file {file} is missing. Create it with: {command}' },
 
   // The command line
   COMMAND_INVALID: { retry: false, text: 'Wrong command: {problem}' },
   GATEWAY_UNREACHABLE: {
     retry: true,
-    text: 'The gateway at {url} cannot be reached: {reason}. Does it run, and is the address right?',
+    text: 'The gateway at {url} cannot be reached: {reason}. Is it running, and is the address right?',
   },
   GATEWAY_REFUSED: { retry: false, text: 'The gateway at {url} says: {said}' },
 
   // Store
   NO_DATA: {
     retry: false,
-    text: 'There are no data of a gateway in {place}. Start the gateway once, or say where its data are: --data FOLDER, PATCHBAY_DATA or DATABASE_URL.',
+    text: 'There is no gateway data in {place}. Start the gateway once, or specify where its data is: --data FOLDER, PATCHBAY_DATA or DATABASE_URL.',
   },
   DATA_FOLDER_FULL: {
     retry: true,
-    text: 'The disk of the data folder {folder} is full. Make room, or set PATCHBAY_DATA to a folder on another disk.',
+    text: 'The disk of the data folder {folder} is full. Free some space, or set PATCHBAY_DATA to a folder on another disk.',
   },
   OPEN_FILES_LIMIT: {
     retry: false,
@@ -139,7 +139,7 @@ export const resourceErrors = {
   },
   CONFIGURATION_ADDRESS_FORBIDDEN: {
     retry: false,
-    text: '{field} leads to {reason}, where this gateway does not connect. Use another address, or ask its operator to open this one (PATCHBAY_OUTSIDE_ALLOW).',
+    text: '{field} points to {reason}, to which this gateway does not connect. Use another address, or ask the operator to allow this one (PATCHBAY_OUTSIDE_ALLOW).',
   },
   TRUNKS_UNSUPPORTED: { retry: false, text: 'Configurations of {provider} have no trunks' },
   TRUNKS_FULL: { retry: false, text: 'A telephony configuration has at most {max} trunks' },
@@ -186,11 +186,11 @@ export const resourceErrors = {
   FOLDERS_FULL: { retry: false, text: 'An organization has at most {max} folders' },
   AGENT_WRITER_UNAVAILABLE: {
     retry: false,
-    text: 'No language model is configured on this gateway, and agents are written by one. Set OPENAI_API_KEY or OPENAI_BASE_URL, or begin from a template.',
+    text: 'Generating an agent needs a language model, and this gateway has none. Set OPENAI_API_KEY or OPENAI_BASE_URL, or start from a template.',
   },
   AGENT_NOT_WRITTEN: {
     retry: true,
-    text: 'The language model wrote no agent that works: {reason}',
+    text: 'The language model did not create a valid agent: {reason}',
   },
   TEMPLATE_NOT_FOUND: { retry: false, text: 'Workflow template with id {id} not found' },
   NODE_TYPE_UNKNOWN: { retry: false, text: "Unknown node type: '{name}'" },
@@ -207,7 +207,7 @@ export const resourceErrors = {
   RUN_NOT_FOUND: { retry: false, text: 'Workflow run not found' },
   STREAMS_FULL: {
     retry: true,
-    text: 'Too many event streams are open at once ({limit}). Close one, or watch the organization by one.',
+    text: 'Too many event streams are open at once ({limit}). Close one, or use a single stream for the organization.',
   },
   PAGE_TOO_FAR: {
     retry: false,
@@ -228,9 +228,9 @@ export const resourceErrors = {
   },
   FILE_IN_PIECES: {
     retry: false,
-    text: 'The file came in more than {max} pieces. Send it in larger ones, or with its Content-Length.',
+    text: 'The file arrived in more than {max} pieces. Send larger pieces, or set Content-Length.',
   },
-  FILE_CUT_OFF: { retry: true, text: 'The file did not arrive whole. Send it again.' },
+  FILE_CUT_OFF: { retry: true, text: 'The file did not arrive completely. Send it again.' },
   FILE_TYPE_UNEXPECTED: {
     retry: false,
     text: 'Send the file with the header that was announced for it: Content-Type: {expected}',

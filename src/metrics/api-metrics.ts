@@ -14,14 +14,14 @@ export const requestSeconds = new Histogram({
 });
 export const admissionSeconds = new Histogram({
   name: 'patchbay_admission_seconds',
-  help: 'Waits of API requests for a place, by class of work and result: admitted, refused (too many of this organization or address wait), busy (too long, or to make room for others) or gone (the client left)',
+  help: 'Waits of API requests for a slot, by class of work and result: admitted, refused (too many of this organization or address wait), busy (too long, or displaced by others) or gone (the client left)',
   labelNames: ['class', 'result'] as const,
   buckets: [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30],
   registers,
 });
 export const admissionsWaiting = new Gauge({
   name: 'patchbay_admissions_waiting',
-  help: 'API requests that wait for a place, by class of work',
+  help: 'API requests that wait for a slot, by class of work',
   labelNames: ['class'] as const,
   registers,
 });

@@ -118,19 +118,19 @@ export const bargeInSeconds = new Histogram({
 });
 export const turns = new Counter({
   name: 'patchbay_turns_total',
-  help: 'Turns that ended, by who spoke and from where the words came',
+  help: 'Turns that ended, by speaker and source of the words',
   labelNames: ['source'] as const,
   registers,
 });
 export const textChatTurns = new Counter({
   name: 'patchbay_text_chat_turns_total',
-  help: 'Turns of conversations in writing, by result: answered or failed',
+  help: 'Turns of text chats, by result: answered or failed',
   labelNames: ['result'] as const,
   registers,
 });
 export const speculations = new Counter({
   name: 'patchbay_speculations_total',
-  help: 'Answers that a model was asked for before the end of a turn was certain, by outcome',
+  help: 'Speculative answers, requested from a model before the end of a turn was certain, by outcome',
   labelNames: ['outcome'] as const,
   registers,
 });
@@ -158,7 +158,7 @@ export const framesConcealed = new Counter({
 });
 export const underruns = new Counter({
   name: 'patchbay_underruns_total',
-  help: 'Times an utterance had begun and no audio was there for the next frame',
+  help: 'Times an utterance had begun and no audio was available for the next frame',
   registers,
 });
 export const playoutGapSeconds = new Histogram({
@@ -185,7 +185,7 @@ export const mediaStrideSeconds = new Gauge({
 });
 export const mediaPutOff = new Counter({
   name: 'patchbay_media_put_off_total',
-  help: 'Turns of a call that came before its caller had been heard since the last one: the process is behind, and what goes out comes first',
+  help: 'Media turns of a call without a read of the caller audio since the last turn: the process is behind, and outgoing audio has priority',
   registers,
 });
 export const mediaFaults = new Counter({
@@ -226,13 +226,13 @@ export const pbxOutages = new Counter({
 });
 export const pbxReconnects = new Counter({
   name: 'patchbay_pbx_reconnects_total',
-  help: 'Times a PBX was connected again',
+  help: 'Times a PBX was reconnected',
   labelNames: ['provider'] as const,
   registers,
 });
 export const pbxCalls = new Counter({
   name: 'patchbay_pbx_calls_total',
-  help: 'Calls of PBXs that rang here or were answered, by result: connected, gone, failed or why refused',
+  help: 'Calls of PBXs that arrived or were answered, by result: connected, gone, failed or the reason of the refusal',
   labelNames: ['provider', 'result'] as const,
   registers,
 });
@@ -306,7 +306,7 @@ export const recordingBytes = new Counter({
 });
 export const recordingLostBytes = new Counter({
   name: 'patchbay_recording_lost_bytes_total',
-  help: 'Bytes of recordings that are silence instead, by reason: slow (the disk did not keep up), disk (it refused them) or late (they came too late)',
+  help: 'Bytes of recordings that are silence instead, by reason: slow (the disk did not keep up), disk (a write failed) or late (they arrived too late)',
   labelNames: ['reason'] as const,
   registers,
 });
@@ -339,17 +339,17 @@ export const ipcDropped = new Counter({
 });
 export const liveItemsDropped = new Counter({
   name: 'patchbay_live_items_dropped_total',
-  help: 'Live items of calls, such as interim words, that a worker did not send to the front because there were too many',
+  help: 'Live items of calls, such as interim words, that a worker did not send to the API process because there were too many',
   registers,
 });
 export const logLinesDropped = new Counter({
   name: 'patchbay_log_lines_dropped_total',
-  help: 'Lines of the log that standard output did not take: a full disk, a broken pipe or a slow reader',
+  help: 'Log lines that standard output did not accept: a full disk, a broken pipe or a slow reader',
   registers,
 });
 export const runtimeFallback = new Gauge({
   name: 'patchbay_runtime_fallback',
-  help: '1 for a feature of the runtime that failed its self-test at start, so that the plain way replaces it',
+  help: '1 for a runtime feature that failed its self-test at start, so that its plain fallback is used',
   labelNames: ['feature'] as const,
   registers,
 });

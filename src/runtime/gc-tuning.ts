@@ -1,5 +1,5 @@
-// GC tuning: how often V8 collects the whole heap. A collection marks all live objects, which takes tenths of a second
-// with hundreds of calls and competes with them for the processor and its caches.
+// GC tuning: how often V8 runs garbage collection of the whole heap. A collection marks all live objects, which takes
+// tenths of a second with hundreds of calls and competes with them for the processor and its caches.
 
 import { setFlagsFromString } from 'node:v8';
 import type { Fault } from './self-test-report.ts';

@@ -75,7 +75,7 @@ export async function selfTestListenHandle(clock: Clock): Promise<Fault> {
   const server = createServer((socket) => socket.destroy());
   try {
     const handle = bindListenHandle('127.0.0.1', 0);
-    if (!isListenHandle(handle)) return 'no handle can be bound apart from its server';
+    if (!isListenHandle(handle)) return 'no handle can be bound separately from its server';
     await withDeadline(clock, PROOF_MS_MAX, 'accept on a bound handle', accepts(server, handle));
     return undefined;
   } catch (error) {

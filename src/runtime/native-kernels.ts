@@ -140,7 +140,7 @@ function startAddon(path: string): NativeKernels {
   const exports = requireAddon(path);
   const { memory, sources } = exports;
   if (sources !== SOURCES_SHA256) {
-    throw broken(path, 'made of other sources: npm run build:native, or delete it');
+    throw broken(path, 'built from other sources: run npm run build:native, or delete it');
   }
   if (!(memory instanceof ArrayBuffer)) throw broken(path, 'no memory');
   return kernelsOf('addon', path, memory, exports);

@@ -25,6 +25,6 @@ export function reportSelfTest(log: Log, feature: RuntimeFeature, fault: Fault):
   if (fault === undefined) return;
   log.warn(
     { code: RUNTIME_FALLBACK, feature, fault },
-    'a runtime feature failed its self-test, the plain way replaces it',
+    'a runtime feature failed its self-test, its plain fallback is used',
   );
 }

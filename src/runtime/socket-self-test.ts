@@ -171,7 +171,7 @@ class Loopback {
     this.#received = Buffer.alloc(0);
     this.#ends().peer.write(pattern);
     await this.#until(() => this.#received.length >= size, 'bytes read');
-    if (!this.#received.equals(pattern)) throw new Error('other bytes read than were sent');
+    if (!this.#received.equals(pattern)) throw new Error('received bytes differ from those sent');
   }
 
   async #expectAtPeer(size: number, send: (bytes: Buffer) => void): Promise<void> {
@@ -179,7 +179,7 @@ class Loopback {
     this.#atPeer = Buffer.alloc(0);
     send(pattern);
     await this.#until(() => this.#atPeer.length >= size, 'bytes written');
-    if (!this.#atPeer.equals(pattern)) throw new Error('other bytes written than were given');
+    if (!this.#atPeer.equals(pattern)) throw new Error('written bytes differ from those given');
   }
 
   async #expectBatched(size: number, readNow: () => void): Promise<void> {
@@ -193,7 +193,8 @@ class Loopback {
       return this.#received.length >= size;
     };
     await this.#until(taken, 'bytes read at a turn');
-    if (!this.#received.equals(pattern)) throw new Error('other bytes read at a turn than sent');
+    if (!this.#received.equals(pattern))
+      throw new Error('bytes of a batched read differ from those sent');
   }
 
   #until(isDone: () => boolean, what: string): Promise<void> {

@@ -40,7 +40,7 @@ export function raiseEventLoopPriority(): Fault {
     const after = nicenessOf(thread);
     if (nicenessOf(process.pid) !== own) return 'the niceness of a thread is that of the process';
     const wanted = Math.min(NICENESS_MAX, before + ASIDE_STEPS);
-    if (after !== undefined && after !== wanted) return 'the niceness of a thread was not taken';
+    if (after !== undefined && after !== wanted) return 'the niceness of a thread was not accepted';
   }
   return undefined;
 }

@@ -211,7 +211,7 @@ export class SpeechServices {
     if (nodes.length === 0) return;
     const ids = nodes.map(({ id }) => id).slice(0, NODES_NAMED_MAX);
     const more = nodes.length > ids.length ? ` and ${nodes.length - ids.length} more` : '';
-    const reason = `nodes without a usable recogniser have that of the others: ${ids.join(', ')}${more}`;
+    const reason = `nodes without a usable recogniser use that of another node: ${ids.join(', ')}${more}`;
     faults.push(new GatewayError('SPEECH_SETTINGS_INVALID', { section: 'stt', reason }));
     log.warn({ nodes: ids }, 'nodes without a usable recogniser');
   }

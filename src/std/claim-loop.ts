@@ -51,7 +51,7 @@ export class ClaimLoop<T> {
       everyMs,
       backoff: { msMax: Math.max(everyMs, BACKOFF_MS_MAX), random },
       run: (signal) => this.#claimAll(signal),
-      onError: (error) => log.warn({ err: error, loop: name }, 'no work claimed'),
+      onError: (error) => log.warn({ err: error, loop: name }, 'claiming work failed'),
     });
   }
 

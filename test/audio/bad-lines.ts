@@ -39,7 +39,7 @@ export const BAD_LINES: readonly BadLine[] = [
   },
 ];
 
-/** Of the speech, as usual telephones send it. */
+/** Level of the speech, as usual telephones send it. */
 const SPEECH_DBFS = -22;
 /** Before and after the speech, as a recogniser gets it. */
 const BEFORE_SAMPLES = 3_600;

@@ -18,14 +18,14 @@ export interface Hum {
 interface Speaker {
   name: string;
   pitchHz: number;
-  /** Of the resonances: a shorter throat has higher ones. */
+  /** Factor of the resonances: a shorter throat has higher ones. */
   scale: number;
 }
 
 interface Syllable {
   mouth: keyof typeof MOUTHS;
   ms: number;
-  /** Of the speaker's pitch, at the begin and at the end. */
+  /** Factors of the speaker's pitch, at the beginning and at the end. */
   pitch: readonly [number, number];
   /** Breath before it. */
   breathMs: number;

@@ -85,7 +85,7 @@ describe('patchbay keys', () => {
   }, 60_000);
 
   it.each([
-    [['list', '--data', '/nowhere'], 1, 'There are no data of a gateway in the folder /nowhere'],
+    [['list', '--data', '/nowhere'], 1, 'There is no gateway data in the folder /nowhere'],
     [['create'], 2, 'say what the key is for: --name NAME'],
     [['create', '--name', 'x', '--organization', '99'], 2, 'there is no such organization'],
     [['create', '--name', 'x', '--organization', 'mine'], 2, '--organization is the number'],

@@ -13,7 +13,7 @@ import { quietLog } from '../fakes/quiet-log.ts';
 import { buildAddon, compiler } from './built-addon.ts';
 
 const TEXT = Buffer.alloc(1_000, 'a');
-/** Of a frame with that text. */
+/** Bytes of a frame with that text. */
 const FRAME_BYTES = TEXT.length + 4;
 
 describe.runIf(compiler !== undefined)('a connection that compiled code reads and writes', () => {

@@ -69,7 +69,7 @@ describe('the loader of native artefacts', () => {
 
   it('says which command makes missing weights', () => {
     expect(() => loadVadKernel([folder({ 'kernels.wasm': kernels })])).toThrow(
-      'The file native/build/silero-v6-8k.bin is missing. Make it by: node scripts/extract-vad.mjs',
+      'The file native/build/silero-v6-8k.bin is missing. Create it with: node scripts/extract-vad.mjs',
     );
   });
 

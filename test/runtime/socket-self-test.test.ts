@@ -104,7 +104,7 @@ describe('the self-test of sockets', () => {
       {
         code: 'RUNTIME_FALLBACK',
         feature: 'shared-reads',
-        fault: 'other bytes read than were sent',
+        fault: 'received bytes differ from those sent',
       },
     ]);
     expect(await callMedia(undefined)).toEqual(onPlainSockets);
@@ -122,7 +122,11 @@ describe('the self-test of sockets', () => {
   it.each([
     ['takes bytes and sends none', { send: (_, bytes) => bytes }, 'no bytes written within 50 ms'],
     ['reads nothing', {}, 'no bytes read at a turn within 50 ms'],
-    ['reads other bytes', { receive: () => 20_000 }, 'other bytes read at a turn than sent'],
+    [
+      'reads other bytes',
+      { receive: () => 20_000 },
+      'bytes of a batched read differ from those sent',
+    ],
   ] as [string, Partial<SocketKernel>, string][])(
     'leaves media to Node if compiled code %s',
     async (_, broken, fault) => {

@@ -13,7 +13,7 @@ interface Niceness {
   others: number[];
 }
 
-/** Of the threads of a new process in which `call` was called. */
+/** Niceness of the threads of a new process after `call`. */
 async function nicenessAfter(call: string): Promise<Niceness> {
   const code = `
     import { readdirSync } from 'node:fs';
@@ -98,8 +98,12 @@ describe.skipIf(process.platform !== 'linux')('the threads of a process on Linux
   });
 
   it.each([
-    ['takes no niceness', '() => undefined', 'the niceness of a thread was not taken'],
-    ['refuses it', "() => { throw new Error('EPERM') }", 'the niceness of a thread was not taken'],
+    ['takes no niceness', '() => undefined', 'the niceness of a thread was not accepted'],
+    [
+      'refuses it',
+      "() => { throw new Error('EPERM') }",
+      'the niceness of a thread was not accepted',
+    ],
     [
       'has one for the whole process',
       '(_, niceness) => own(process.pid, niceness)',

@@ -105,7 +105,7 @@ describe('the plan of an agent with services of single nodes', () => {
     expect(faults.map(({ code }) => code)).toEqual(['SPEECH_SETTINGS_INVALID']);
     expect(faults[0]?.facts).toEqual({
       section: 'stt',
-      reason: 'nodes without a usable recogniser have that of the others: two',
+      reason: 'nodes without a usable recogniser use that of another node: two',
     });
   });
 

@@ -63,7 +63,7 @@ describe('the data folder', () => {
     writeFileSync(join(disk, 'filled'), Buffer.alloc(64 * 1_024));
     await expect(open(disk)).rejects.toMatchObject({
       code: 'DATA_FOLDER_FULL',
-      message: `The disk of the data folder ${disk} is full. Make room, or set PATCHBAY_DATA to a folder on another disk.`,
+      message: `The disk of the data folder ${disk} is full. Free some space, or set PATCHBAY_DATA to a folder on another disk.`,
     });
     expect(readdirSync(disk)).toEqual(['filled']);
   });

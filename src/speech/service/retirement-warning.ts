@@ -10,5 +10,5 @@ export function warnOfRetirement(
   const retirement = retirementOf(model);
   if (retirement === undefined) return;
   const { endsOn, successor } = retirement;
-  log.warn({ service, model, endsOn, successor }, 'model is announced to end');
+  log.warn({ service, model, endsOn, successor }, 'the service will retire this model');
 }

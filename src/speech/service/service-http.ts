@@ -204,7 +204,7 @@ export class ServiceHttp {
       bytes: async (bytesMax) => {
         const parts = new ByteParts();
         const late = this.#clock.after(BODY_MS_MAX, () =>
-          controller.abort(faultOf('timeout', 'no end of the answer in time')),
+          controller.abort(faultOf('timeout', 'the answer did not end in time')),
         );
         try {
           for await (const part of body) {

@@ -16,7 +16,7 @@ interface Passed {
   service: Named;
 }
 
-const DETAIL = 'not asked: it failed in other calls a short time ago, and its circuit is open';
+const DETAIL = 'not used: it failed in other calls a short time ago, and its circuit is open';
 
 export class ServiceReports {
   readonly #listener: ServiceReportsListener;

@@ -202,7 +202,7 @@ export class VendorSocket {
       const url = URL.parse(located);
       const isTls = url?.protocol === 'wss:';
       if (url === null || (!isTls && (url.protocol !== 'ws:' || this.#url.startsWith('wss:')))) {
-        this.fail('protocol', 'the address of the websocket is none, or without TLS');
+        this.fail('protocol', 'the address of the websocket is invalid or without TLS');
         return;
       }
       this.#secrets = [...this.#secrets, located, ...url.searchParams.values()];
@@ -346,7 +346,7 @@ export class VendorSocket {
     this.expectNothing();
     if (this.#end !== undefined) this.#end.hasAnswer = true;
     if (!this.#received.take(data.length)) {
-      this.fail('protocol', 'more messages than a service has');
+      this.fail('protocol', 'more messages than the limit allows');
       return;
     }
     const { listener, isReadyMessage } = this.#options;

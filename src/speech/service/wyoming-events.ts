@@ -65,7 +65,7 @@ export class WyomingEventReader {
     const { type, data, dataBytes, payloadBytes } = header;
     if (this.#held < dataBytes + payloadBytes) return undefined;
     const more = dataBytes === 0 ? {} : parseJson(this.#take(dataBytes).toString());
-    if (!isObject(more)) throw new RangeError('data that is no JSON object');
+    if (!isObject(more)) throw new RangeError('data that is not a JSON object');
     const payload = this.#take(payloadBytes);
     this.#header = undefined;
     return { type, data: { ...data, ...more }, payload };
@@ -112,7 +112,7 @@ export class WyomingEventReader {
 function lengthOf(value: unknown, most: number): number {
   if (value === undefined || value === null) return 0;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
-    throw new RangeError('a length that is no number of bytes');
+    throw new RangeError('a length that is not a number of bytes');
   }
   if (value > most) throw new RangeError(`an event of ${value} bytes`);
   return value;

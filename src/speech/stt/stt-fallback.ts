@@ -64,7 +64,7 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       if (entry === undefined) return refused(own[0]?.service.name ?? '', clock, listener);
       if (used !== own) {
         const fault = unusable(own, entry);
-        options.log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
+        options.log.warn({ service: fault.service, kind: fault.kind }, 'recogniser skipped');
         reports.permanent(fault);
         reports.known('stt', passed);
       }

@@ -162,7 +162,7 @@ export class AudioSocketConnection implements MediaSocket {
   #fail(code: ErrorCode): void {
     if (this.#ending !== undefined || this.#isClosed) return;
     mediaFaults.inc({ code });
-    this.#log.warn({ code }, 'AudioSocket connection closed for a fault');
+    this.#log.warn({ code }, 'AudioSocket connection closed because of a fault');
     this.#ending = { code: CLOSE.policy, reason: code };
     this.#socket.destroy();
   }

@@ -206,7 +206,7 @@ export class RtpSocket implements MediaSocket {
       const { port } = this;
       this.#log.warn(
         { port },
-        'no RTP has come: the PBX has no audio, or a firewall is in the way of the UDP ports',
+        'no RTP arrived: the PBX sends no audio, or a firewall blocks the UDP ports',
       );
     }
     this.#call?.onRtpInactive();

@@ -304,7 +304,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #fail(code: ErrorCode, closeCode: number = CLOSE.policy): void {
     if (!this.#taking) return;
     mediaFaults.inc({ code });
-    this.#log.warn({ code }, 'media socket closed for a fault');
+    this.#log.warn({ code }, 'media socket closed because of a fault');
     this.close(closeCode, code);
   }
 }

@@ -156,7 +156,7 @@ describe('a text chat session', () => {
     ],
     ['AGENT_NOT_PUBLISHED', 404, 'Workflow has no published definition'],
     ['QUEUE_FULL', 503, 'The queue text chats is full', { queue: 'text chats' }],
-    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and accepts no new calls'],
   ])('that causes %s is answered %i', async (code, status, detail, facts) => {
     const { workflow_run_id: id } = await ok('POST', sessions, {});
     refusal = new GatewayError(code, facts);

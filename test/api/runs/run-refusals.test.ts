@@ -80,11 +80,11 @@ describe('a start', () => {
       'Calls over x are not supported by this version',
       { provider: 'x' },
     ],
-    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and accepts no new calls'],
     [
       'GATEWAY_OVERLOADED',
       503,
-      'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+      'This gateway is at its limit and accepts no new calls now. Try again in a few seconds',
     ],
   ])('that is a test is refused with %s as %i', async (code, status, detail, facts) => {
     served.callService.refusal = new GatewayError(code, facts);

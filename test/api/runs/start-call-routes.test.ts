@@ -115,11 +115,11 @@ describe('starting a call', () => {
     ],
     ['CALLER_ID_NOT_FOUND', 400, 'from_phone_number_not_found'],
     ['CALL_LIMIT_REACHED', 429, 'Concurrent call limit reached'],
-    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and takes no new call'],
+    ['GATEWAY_DRAINING', 503, 'This gateway is shutting down and accepts no new calls'],
     [
       'GATEWAY_OVERLOADED',
       503,
-      'This gateway is at its limit and takes no new call now. Try again in a few seconds',
+      'This gateway is at its limit and accepts no new calls now. Try again in a few seconds',
     ],
   ])('is refused with %s as %i', async (code, status, detail, facts) => {
     served.callService.refusal = new GatewayError(code, facts);

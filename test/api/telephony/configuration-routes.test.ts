@@ -575,7 +575,7 @@ describe('the one configuration of older clients', () => {
 describe('the address of a configuration', () => {
   const refused = (field: string, reason: string) => [
     400,
-    `${field} leads to ${reason}, where this gateway does not connect. Use another address, or ask its operator to open this one (PATCHBAY_OUTSIDE_ALLOW).`,
+    `${field} points to ${reason}, to which this gateway does not connect. Use another address, or ask the operator to allow this one (PATCHBAY_OUTSIDE_ALLOW).`,
   ];
   const stores = (config: object) => refusal('POST', ROOT, { body: { name: 'far', config } });
 

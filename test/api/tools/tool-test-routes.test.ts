@@ -134,10 +134,10 @@ describe('an error of a tool under test is worded for', () => {
       { name: 'caller', type: 'string', value_template: '{{caller_number}}' },
     ];
     expect(await failed({ parameters }, { llm_params: { count: 'x' } })).toBe(
-      'The arguments do not fit: day is required; count must be of the type number',
+      'The arguments are invalid: day is required; count must be of the type number',
     );
     expect(await failed({ preset_parameters: presetParameters })).toBe(
-      'The arguments do not fit: caller is empty',
+      'The arguments are invalid: caller is empty',
     );
     expect(crm.asked).toHaveLength(0);
   });
@@ -160,7 +160,7 @@ describe('an error of a tool under test is worded for', () => {
 
   it('a server that breaks off', async () => {
     crm.answer = 'reset';
-    expect(await failed({})).toMatch(/^The server of the tool was not reached: /);
+    expect(await failed({})).toMatch(/^The server of the tool could not be reached: /);
   });
 });
 

@@ -31,7 +31,7 @@ describe('with a language model', () => {
     llm.answers = ['no'];
     const { status, body: fault } = await call('POST', path, { body });
     expect(status).toBe(502);
-    expect(fault.detail).toMatch(/^The language model wrote no agent that works/);
+    expect(fault.detail).toMatch(/^The language model did not create a valid agent/);
     expect(await ok('GET', '/workflow/fetch')).toEqual([]);
   });
 });

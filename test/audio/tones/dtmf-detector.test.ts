@@ -35,7 +35,7 @@ const PLAIN: Line = {
   pauseMs: 40,
   snrDb: Number.POSITIVE_INFINITY,
 };
-/** Of each key, with another place in the detector's blocks each time. */
+/** Presses of each key, at a different position in the detector's blocks each time. */
 const PRESSES = 25;
 
 function pressed(key: string, line: Line): Int16Array {

@@ -94,7 +94,7 @@ describe('a described service', () => {
     await until(() => rig.errors.length > 0);
     expect([rig.fault.kind, rig.fault.detail]).toEqual([
       'protocol',
-      'more messages than a service has',
+      'more messages than the limit allows',
     ]);
   });
 

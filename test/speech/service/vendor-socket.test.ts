@@ -487,7 +487,7 @@ describe('connections opened ahead', () => {
     warm.prepare(url);
     await vi.waitFor(() => expect(acme.accepted()).toBe(3));
     expect([await isResumed(), acme.accepted()]).toEqual([true, 3]);
-    // Of an authority that is not trusted, whether or not others have a session.
+    // The certificate's authority is not trusted, whether or not others have a session.
     const { faults } = open(url, { warm: new WarmConnections({ clock: new FakeClock(), egress }) });
     await vi.waitFor(() => expect(faults[0]?.kind).toBe('network'));
     const other = open(url.replace('localhost', '127.0.0.1'), { warm });

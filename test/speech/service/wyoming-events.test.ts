@@ -88,10 +88,10 @@ describe('the framing of Wyoming events', () => {
   it.each([
     ['text\n', 'a line that is no event'],
     ['{"type":7}\n', 'a line that is no event'],
-    ['{"type":"a","data_length":-1}\n', 'a length that is no number of bytes'],
-    ['{"type":"a","payload_length":1.5}\n', 'a length that is no number of bytes'],
+    ['{"type":"a","data_length":-1}\n', 'a length that is not a number of bytes'],
+    ['{"type":"a","payload_length":1.5}\n', 'a length that is not a number of bytes'],
     ['{"type":"a","payload_length":99999999}\n', 'an event of 99999999 bytes'],
-    ['{"type":"a","data_length":4}\n[1]\n', 'data that is no JSON object'],
+    ['{"type":"a","data_length":4}\n[1]\n', 'data that is not a JSON object'],
     ['x'.repeat(70_000), 'a line that is too long'],
   ])('refuses %j', (text, reason) => {
     expect(() => read(Buffer.from(text), [])).toThrow(new RangeError(reason));

@@ -96,7 +96,7 @@ describe('a recogniser with several lists', () => {
         'no recogniser of the node can be used (b, c): faults a short time ago, or keys at their limit; a goes on',
       ],
     ]);
-    expect(at.lines().filter(({ msg }) => msg === 'recogniser passed by')).toHaveLength(1);
+    expect(at.lines().filter(({ msg }) => msg === 'recogniser skipped')).toHaveLength(1);
   });
 
   it('gives the first second before the switch to the next session: an onset that the detector has not seen yet', () => {

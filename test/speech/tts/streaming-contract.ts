@@ -34,7 +34,7 @@ export interface Setup {
   create(options: { url: string; key: string; means: ServiceMeans }): TextToSpeech;
   /** Whether the service gives times of words; estimates count. */
   hasWords: boolean;
-  /** Of 20 calls at a time. Default: one for each. */
+  /** Connections for 20 concurrent calls. Default: one for each. */
   connectionsMax?: number;
 }
 

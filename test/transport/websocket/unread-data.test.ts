@@ -12,7 +12,7 @@ import { quietLog } from '../../fakes/quiet-log.ts';
 
 const PER_SECOND_MAX = 500;
 
-/** Of one character, and an empty one, masked with zeros. */
+/** Text frame of one character, and an empty one, masked with zeros. */
 const TEXT = '8181000000006d';
 const PING = '898000000000';
 

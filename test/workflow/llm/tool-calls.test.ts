@@ -74,7 +74,7 @@ describe('tools', () => {
     const talk = new ToolConversation().calls('', ['find_order']);
     expect(talk.of('call-out')).toEqual([]);
     expect(talk.results).toEqual({
-      c0: { status: 'error', error: 'The arguments do not fit: id is required' },
+      c0: { status: 'error', error: 'The arguments are invalid: id is required' },
     });
   });
 

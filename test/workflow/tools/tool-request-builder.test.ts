@@ -157,7 +157,10 @@ describe('an address', () => {
 describe('arguments', () => {
   it('that are required and not there are named', () => {
     const more = { parameters: [parameter('item'), parameter('note', 'string', false)] };
-    expect(refusal(more)).toEqual(['TOOL_ARGUMENTS', 'The arguments do not fit: item is required']);
+    expect(refusal(more)).toEqual([
+      'TOOL_ARGUMENTS',
+      'The arguments are invalid: item is required',
+    ]);
     expect(refusal(more, { item: null })).toEqual(['TOOL_ARGUMENTS', expect.anything()]);
     expect(JSON.parse(build(more, { item: 'a' }).body ?? '')).toEqual({ item: 'a' });
   });
@@ -180,7 +183,7 @@ describe('arguments', () => {
   ])('of the type %s: %j is %j', (type, given, expected) => {
     const more = { parameters: [parameter('v', type)] };
     if (expected === undefined) {
-      const message = `The arguments do not fit: v must be of the type ${type}`;
+      const message = `The arguments are invalid: v must be of the type ${type}`;
       expect(refusal(more, { v: given })).toEqual(['TOOL_ARGUMENTS', message]);
     } else {
       expect(JSON.parse(build(more, { v: given }).body ?? '')).toEqual({ v: expected });
@@ -192,11 +195,11 @@ describe('arguments', () => {
     expect(JSON.parse(build(optional).body ?? '')).toEqual({});
     expect(refusal({ preset_parameters: [preset('n', '{{nobody}}')] })).toEqual([
       'TOOL_ARGUMENTS',
-      'The arguments do not fit: n is empty',
+      'The arguments are invalid: n is empty',
     ]);
     expect(refusal({ preset_parameters: [preset('n', '{{tier}}', 'number')] })).toEqual([
       'TOOL_ARGUMENTS',
-      'The arguments do not fit: n is not of the type number',
+      'The arguments are invalid: n is not of the type number',
     ]);
   });
 

@@ -52,7 +52,7 @@ export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
       if (url !== undefined && !isTooLong(url)) return url;
       const detail =
         url === undefined
-          ? 'the answer names no address of a websocket'
+          ? 'the answer has no websocket address'
           : 'the address of the websocket is too long';
       throw new ServiceFault('stt', service, 'protocol', { detail });
     },

@@ -62,7 +62,7 @@ export class FallbackRecognizer implements Recognizer {
     this.#options = options;
     const { lists, list, first, log, reports } = options;
     const onPassed = (fault: ServiceFault): void => {
-      log.warn({ service: fault.service, kind: fault.kind }, 'recogniser passed by');
+      log.warn({ service: fault.service, kind: fault.kind }, 'recogniser skipped');
       reports.permanent(fault);
     };
     this.#line = new RecognizerLine(lists, { list, service: first }, { onPassed, reports });

@@ -153,7 +153,7 @@ export class VoskSession {
   #reply(text: string): void {
     const reply = parseJson(text);
     if (!isObject(reply)) {
-      this.#socket.fail('protocol', 'a reply that is no JSON object');
+      this.#socket.fail('protocol', 'a reply that is not a JSON object');
       return;
     }
     this.#replied += 1;

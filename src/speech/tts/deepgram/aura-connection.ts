@@ -193,7 +193,7 @@ export class AuraConnection implements PooledConnection {
   #message(text: string): void {
     const message = parseJson(text);
     if (!isObject(message)) {
-      this.#socket.fail('protocol', 'a message is no JSON object');
+      this.#socket.fail('protocol', 'a message is not a JSON object');
       return;
     }
     const { type } = message;

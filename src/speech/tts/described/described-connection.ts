@@ -195,7 +195,7 @@ export class DescribedConnection implements PooledConnection {
   #message(text: string): void {
     const message = parseJson(text);
     if (!isObject(message)) {
-      this.#socket.fail('protocol', 'a message is no JSON object');
+      this.#socket.fail('protocol', 'a message is not a JSON object');
       return;
     }
     const { description, listener } = this.#options;

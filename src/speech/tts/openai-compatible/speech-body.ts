@@ -86,7 +86,7 @@ function rateOf(format: Buffer): number {
   const tag = format.readUInt16LE(0);
   const isPcm = tag === FORMAT_PCM || tag === FORMAT_EXTENSIBLE;
   if (!isPcm || format.readUInt16LE(2) !== 1 || format.readUInt16LE(14) !== 16) {
-    throw new RangeError('audio that is not 16 bits and mono');
+    throw new RangeError('audio that is not 16-bit mono');
   }
   return format.readUInt32LE(4);
 }

@@ -216,7 +216,7 @@ export class ContextConnection implements PooledConnection {
   #message(text: string): void {
     const message = parseJson(text);
     if (!isObject(message)) {
-      this.#socket.fail('protocol', 'a message is no JSON object');
+      this.#socket.fail('protocol', 'a message is not a JSON object');
       return;
     }
     const id = this.#protocol.idOf(message);

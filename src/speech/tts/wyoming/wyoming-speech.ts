@@ -97,7 +97,7 @@ export class WyomingSpeech {
   #audio(data: Record<string, unknown>, payload: Buffer): void {
     const { rate, width = 2, channels = 1 } = data;
     if (typeof rate !== 'number' || width !== 2 || channels !== 1) {
-      this.#fail('audio that is not 16 bits and mono');
+      this.#fail('audio that is not 16-bit mono');
       return;
     }
     if (!RESAMPLED_RATES.includes(rate)) {

@@ -233,10 +233,10 @@ describe('a request before the connection', () => {
   };
 
   it.each([
-    ['names no address', '{"id":"s"}', 'the answer names no address of a websocket'],
-    ['is no JSON', 'hello', 'the answer names no address of a websocket'],
-    ['names a page', '{"url":"https://a.example/x"}', 'the address of the websocket is none'],
-    ['names no URL', '{"url":"nothing"}', 'the address of the websocket is none'],
+    ['names no address', '{"id":"s"}', 'the answer has no websocket address'],
+    ['is no JSON', 'hello', 'the answer has no websocket address'],
+    ['names a page', '{"url":"https://a.example/x"}', 'the address of the websocket is invalid'],
+    ['names no URL', '{"url":"nothing"}', 'the address of the websocket is invalid'],
   ])('is a fault where the answer %s', async (_what, body, detail) => {
     const post = () => ({ status: 201, body });
     const server = await startSttServer(

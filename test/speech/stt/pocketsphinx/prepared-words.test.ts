@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)(`the thread of the embedded recogniser${s
     expect(call.finals).toHaveLength(1);
     return { confidence, partials: call.partials };
   }
-  /** Of a line that hisses: none at all changes nothing. */
+  /** Silence of a line that hisses: digital silence would change nothing. */
   const silence = (recognizer: Recognizer) => {
     pushFrames(recognizer, at(taken(comfortNoise({ seed: 7 }), 15), -58));
   };
