@@ -1,5 +1,5 @@
-// Runs the tools of one conversation: requests to other systems, and the transfer of the caller, which the medium
-// does. Each is reported exactly once, unless it was stopped or the conversation is over. It makes no decisions.
+// Runs the tools of one conversation: requests to other systems, and transfers of the caller, which the medium carries
+// out. Each is reported exactly once, unless it was stopped or the conversation is over. Makes no decisions.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -28,12 +28,12 @@ export interface ToolRunnerOptions {
   requests: Omit<ToolRequestDeps, 'clock'>;
   clock: Clock;
   log: Log;
-  /** Ends with the conversation. */
+  /** Aborted at the end of the conversation. */
   callSignal: AbortSignal;
-  /** Never rejects. */
+  /** Transfers the caller. Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   onEvent(event: UntimedEvent<ToolEvent>): void;
-  /** A fault of ours: the conversation cannot go on. */
+  /** Called at a fault of ours: the conversation cannot go on. */
   onBroken(error: unknown): void;
 }
 
@@ -105,7 +105,7 @@ export function failedTransfer(toolRunId: number, reason: TransferFailure): Tran
   return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
 }
 
-/** For the model, which may repeat it to the caller. */
+/** Reason of a failed transfer as a text for the model, which may repeat it to the caller. */
 function failureWords(reason: TransferFailure): string {
   switch (reason) {
     case 'no_destination':
@@ -142,7 +142,7 @@ function resultOf(event: UntimedEvent<ToolEvent>): string {
   return event.isLate ? 'timeout' : 'failed';
 }
 
-/** For the model too. */
+/** Error text for the model. */
 function wordsOf(error: unknown): string {
   if (codeOf(error) === 'TIMED_OUT') return 'The server did not answer in time.';
   return error instanceof GatewayError ? error.message : 'The request failed.';

@@ -1,4 +1,4 @@
-// What to do about what an examination call found wrong, and which steps never came.
+// Advice about what an examination call found wrong, and the steps that never came.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
@@ -22,7 +22,7 @@ export function dialRemedy(error: unknown): string {
   return dialRemedies.get(codeOf(error) ?? '') ?? SEE_CAPTURE;
 }
 
-/** A failure of a request, in words. */
+/** A failed request as a finding. */
 export function failed(error: unknown, advice = SEE_CAPTURE) {
   const words =
     error instanceof GatewayError ? error.message.replace(/\.$/, '') : 'unexpected error';
@@ -34,12 +34,12 @@ export interface ExaminedEnd {
   /** Webhooks that were refused. */
   refused: number;
   finalStatus: CallStatus | undefined;
-  /** The client, or the gateway, has ended the call. */
+  /** Whether the client or the gateway has ended the call. */
   isCut: boolean;
 }
 
-/** Notes what never came of a call that was dialled. The first step that is missing has the remedy; what follows from
- *  it is not named. */
+/** Notes the steps of a dialled call that never came. The first missing step has the remedy; steps that depend on it
+ *  are not named. */
 export function noteMissing(steps: ExaminationSteps, call: ExaminedEnd): void {
   if (call.refused > 0) {
     const message = `${call.refused} were refused: their signature is wrong.`;

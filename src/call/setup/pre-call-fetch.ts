@@ -42,7 +42,7 @@ export class PreCallFetches {
     this.#deps = deps;
   }
 
-  /** Undefined if the agent has no pre-call request. */
+  /** Starts the fetch. Undefined if the agent has no pre-call request. */
   start(run: Run, definition: WorkflowDefinition): PreCallFetch | undefined {
     const request = preCallRequestOf(definition, run.callType);
     if (request === undefined) return undefined;
@@ -110,7 +110,7 @@ export class PreCallFetches {
     }
   }
 
-  /** Never rejects. */
+  /** Notes a failed fetch in the run. Never rejects. */
   async #noteFailure(run: Run, error: unknown): Promise<void> {
     const { store, events, log } = this.#deps;
     log.warn({ err: error, runId: run.id }, 'no variables before the call');
@@ -141,7 +141,7 @@ export function onceFetched(
   preCall.context.then(use).catch(preCall.onBroken);
 }
 
-/** The event has one name for both directions. */
+/** Body of the request. The event has one name for both directions. */
 function questionOf({ workflowId, initialContext }: Run): object {
   return {
     event: 'call_inbound',
@@ -153,7 +153,7 @@ function questionOf({ workflowId, initialContext }: Run): object {
   };
 }
 
-/** Of the possible places of variables, the first with an object counts. */
+/** The fetched variables: of their possible places in the answer, the first one with an object counts. */
 export function variablesIn(answer: Record<string, unknown>): Record<string, unknown> {
   const { call_inbound: inner } = answer;
   for (const place of isObject(inner) ? [inner, answer] : [answer]) {
