@@ -94,7 +94,7 @@ export class PostCallDispatcher {
     for (const { id, runId, state } of claimed) {
       if (state !== 'dead_letter') continue;
       deliveries.inc({ result: 'dead_letter' });
-      log.warn({ deliveryId: id, runId }, 'webhook given up: its last attempt was cut short');
+      log.warn({ deliveryId: id, runId }, 'webhook abandoned: its last attempt was interrupted');
     }
     return claimed.filter(({ state }) => state === 'sending');
   }

@@ -54,10 +54,10 @@ export async function runPostCallJob(
     return await attempt(deps, work, stop);
   } catch (error) {
     if (claims >= TRIES_MAX) {
-      log.error({ err: error, runId }, 'afterwork of a call given up');
+      log.error({ err: error, runId }, 'work after a call abandoned');
       await store.afterworks.finish(runId, []);
     } else {
-      log.warn({ err: error, runId, claims }, 'afterwork of a call failed');
+      log.warn({ err: error, runId, claims }, 'work after a call failed');
       const delayMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (claims - 1));
       await store.afterworks.postpone(work, delayMs);
     }

@@ -176,7 +176,9 @@ class Turn {
   #beforeStep(event: DialogueEvent): void {
     this.#steps += 1;
     if (this.#steps > STEPS_MAX) {
-      throw new GatewayError('TEXT_CHAT_TURN_FAILED', { reason: 'it does not come to rest' });
+      throw new GatewayError('TEXT_CHAT_TURN_FAILED', {
+        reason: 'the graph runs in a cycle without the caller',
+      });
     }
     if (event.type === 'caller-turn') this.#heardCaller(event.text);
   }

@@ -42,7 +42,7 @@ interface Ending extends Pick<RunEnding, 'fault'> {
 /** Fault of a call that was ringing when its gateway stopped: it may be placed again. */
 export const GATEWAY_STOPPED = {
   code: 'GATEWAY_STOPPED',
-  message: 'The gateway stopped before anybody answered',
+  message: 'The gateway stopped before the call was answered',
 };
 
 /** Calls whose media failed a moment ago; a PBX ends each within a second or so. */

@@ -85,7 +85,7 @@ export class CallPlanner {
       const [run, owner] = await Promise.all([store.runs.find(runId), store.runs.owner(runId)]);
       return run?.state === 'initialized' && owner?.isOwn === true;
     } catch (error) {
-      log.warn({ err: error, runId }, 'media not asked for again');
+      log.warn({ err: error, runId }, 'media not requested again');
       return false;
     }
   }

@@ -46,7 +46,7 @@ export class RemainingCalls {
     try {
       this.#endTaken(await store.runs.taken(ids));
     } catch (error) {
-      log.error({ err: error }, 'calls that others have taken not looked up');
+      log.error({ err: error }, 'calls that other processes have taken over not checked');
     }
   }
 
@@ -57,7 +57,7 @@ export class RemainingCalls {
       const session = connect.registry.session(runId);
       connect.registry.removeUnconnected(runId);
       if (session === undefined) continue;
-      log.warn({ runId }, 'another process has taken this call, which ends here');
+      log.warn({ runId }, 'call ended: another process has taken it over');
       void session.end('unexpected_error', 'gateway');
     }
   }

@@ -257,7 +257,7 @@ export class Generation {
     listener: LlmListener,
   ): Promise<LlmResponse> {
     const llm = this.#llm;
-    if (llm === undefined) throw new Error('a model was asked for in a call without one');
+    if (llm === undefined) throw new Error('a call without a language model requested an answer');
     const answer = await (ahead?.respond(listener, signal) ??
       llm.respond(
         {

@@ -109,19 +109,19 @@ export function failedTransfer(toolRunId: number, reason: TransferFailure): Tran
 function failureWords(reason: TransferFailure): string {
   switch (reason) {
     case 'no_destination':
-      return 'The destination is no telephone number and no SIP address.';
+      return 'The destination is neither a telephone number nor a SIP address.';
     case 'provider_does_not_support_transfer':
       return 'Calls over this line cannot be transferred.';
     case 'provider_does_not_support_warm_transfer':
-      return 'Over this line nobody can be spoken to before a call is transferred to them.';
+      return 'This line does not support an announcement to the destination before the transfer.';
     case 'declined':
-      return 'Somebody answered at the destination, but did not take the call.';
+      return 'The destination answered, but did not accept the call.';
     case 'provider_error':
       return 'The telephone provider refused the transfer.';
     case 'busy':
       return 'The destination is busy.';
     case 'no_answer':
-      return 'Nobody answers at the destination.';
+      return 'The destination does not answer.';
     case 'answering_machine':
       return 'An answering machine took the call at the destination.';
     case 'call_failed':

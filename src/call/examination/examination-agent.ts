@@ -90,7 +90,7 @@ export class ExaminationAgent implements MediaListener {
     const { clock, media, lines, steps } = this.#options;
     const codec = await this.#within(this.#started, AUDIO_MS_MAX);
     if (codec === undefined) return;
-    steps.note('media', pass(`The provider sends and takes ${codec.name}.`));
+    steps.note('media', pass(`The provider sends and accepts ${codec.name}.`));
     this.#speech = new PacedSpeech({ clock, media, codec });
     const introduced = this.#introduce();
     await this.#checkAudio();
@@ -177,7 +177,7 @@ export class ExaminationAgent implements MediaListener {
       steps.note('audio_in', pass('The first frame has come.'));
     } else if (!this.#closed.isPast) {
       const advice =
-        'The provider opened the stream and sends no audio of the call: see its console for this call.';
+        'The provider opened the stream but sends no audio of the call: see its console for this call.';
       steps.note('audio_in', fail(`No audio came within ${AUDIO_MS_MAX / 1_000} s.`, advice));
     }
   }
@@ -185,7 +185,7 @@ export class ExaminationAgent implements MediaListener {
   async #checkClear(): Promise<void> {
     const { steps, lines, media, clock } = this.#options;
     if (!media.traits.marks) {
-      steps.note('clear', skip('Cannot be seen without marks.'));
+      steps.note('clear', skip('Cannot be checked without marks.'));
       return;
     }
     const saying = this.#speech?.say(lines.cleared, CLEARED_AHEAD_MS);
@@ -229,9 +229,9 @@ export class ExaminationAgent implements MediaListener {
     if (this.#closed.isPast && key === undefined) return;
     if (key === undefined) {
       const advice =
-        'Press 1 or 2 when asked. If somebody did, keys do not reach the gateway: keep the capture and report it.';
+        'Press 1 or 2 when asked. If a key was pressed, keys do not reach the gateway: keep the capture and report it.';
       steps.note('keys_in', warn(`No key came within ${KEY_MS_MAX / 1_000} s.`, advice));
-      steps.note('keys_out', skip('Nobody said whether the tones were heard.'));
+      steps.note('keys_out', skip('It is unknown whether the tones were heard.'));
       return;
     }
     steps.note('keys_in', pass(`The key ${key} has come.`));

@@ -197,7 +197,7 @@ export class ExaminationCall {
     follow: (event: ProviderEvent) => Promise<WebhookReply>,
   ): Promise<WebhookReply> {
     return this.#webhooks.take(request, (event) => {
-      this.steps.note('webhooks', pass('They come, and their proof is right.'));
+      this.steps.note('webhooks', pass('Webhooks arrive, and their proof is valid.'));
       this.#note(event);
       return follow(event);
     });
@@ -218,9 +218,9 @@ export class ExaminationCall {
   }
 
   #follow(status: CallStatus): void {
-    if (status === 'ringing') this.steps.note('ringing', pass('The provider says that it rings.'));
+    if (status === 'ringing') this.steps.note('ringing', pass('The provider reports ringing.'));
     if (status === 'in-progress') {
-      this.steps.note('answered', pass('Somebody has answered.'));
+      this.steps.note('answered', pass('The call was answered.'));
       this.#answered.settle(true);
     }
     if (isTerminal(status)) this.#final.settle(status);
@@ -328,7 +328,7 @@ export class ExaminationCall {
     if (callId === undefined) return;
     const status = await this.#final.within(this.#deps.clock, STATUS_MS_MAX, this.#never);
     if (status === undefined) await this.#askForEnd(callId);
-    else this.steps.note('final_status', pass(`The provider says: ${status}.`));
+    else this.steps.note('final_status', pass(`The provider reports: ${status}.`));
     noteMissing(this.steps, {
       publicUrl: this.order.publicUrl,
       refused: this.#webhooks.refused,
@@ -355,8 +355,8 @@ export class ExaminationCall {
     try {
       const status = await this.#leg.status(callId);
       const isOver = status === undefined || isTerminal(status);
-      const words = status ?? 'it does not know the call any more';
-      const message = `No webhook said it. Asked, the provider says: ${words}.`;
+      const words = status ?? 'the call is not known any more';
+      const message = `No webhook reported it. On request, the provider reports: ${words}.`;
       const outcome = isOver ? warn : fail;
       this.steps.note('final_status', outcome(message, STATUS_MISSING));
     } catch (error) {

@@ -13,7 +13,7 @@ const dialRemedies: ReadonlyMap<string, string> = new Map([
     'PROVIDER_DESTINATION',
     'Write the number with + and its country code; a trial account calls verified numbers only.',
   ],
-  ['PROVIDER_CAPACITY', 'The account has no room or no credit for the call: see its console.'],
+  ['PROVIDER_CAPACITY', 'The account is at its limit of calls, or has no credit: see its console.'],
   ['PROVIDER_TIMEOUT', 'The telephone may ring all the same. Try again in a minute.'],
   ['PROVIDER_UNCERTAIN', 'The telephone may ring all the same. Try again in a minute.'],
 ]);
@@ -48,10 +48,11 @@ export function noteMissing(steps: ExaminationSteps, call: ExaminedEnd): void {
   const missing = (key: 'webhooks' | 'answered' | 'media', message: string, advice: string): void =>
     steps.note(key, call.isCut ? skip('The call was ended before.') : fail(message, advice));
   missing('webhooks', `None came to ${call.publicUrl}.`, NOT_REACHED);
-  steps.note('ringing', skip('The provider did not say it.'));
+  steps.note('ringing', skip('The provider did not report it.'));
   if (!steps.has('answered')) {
     const { finalStatus: status } = call;
-    const message = status === undefined ? 'Nobody has answered.' : `The call ended as ${status}.`;
+    const message =
+      status === undefined ? 'The call was not answered.' : `The call ended as ${status}.`;
     missing('answered', message, UNANSWERED);
     return;
   }

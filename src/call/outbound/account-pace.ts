@@ -38,7 +38,7 @@ export class AccountPace {
     const wanted = { callsPerSecond, waitMsMax: WAIT_MS_MAX };
     const waitMs = await this.#store.telephony.takeDialTurn(line.configuration.id, wanted);
     if (waitMs === undefined) {
-      const reason = `the account's ${callsPerSecond} calls a second are taken for the next ${WAIT_MS_MAX / 1_000} s`;
+      const reason = `the account's ${callsPerSecond} calls a second are used up for the next ${WAIT_MS_MAX / 1_000} s`;
       throw new GatewayError('PROVIDER_CAPACITY', { provider: line.provider.name, reason });
     }
     if (waitMs === 0) return false;

@@ -112,7 +112,7 @@ export class CampaignCalls extends CampaignPlans {
     const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
       await store.contacts.doubt(attemptId).catch((error: unknown) => {
-        plans.log.error({ err: error, attemptId }, 'doubt about a dial not stored');
+        plans.log.error({ err: error, attemptId }, 'unclear dial not stored');
       });
     }
     return placed;
@@ -156,7 +156,7 @@ export class CampaignCalls extends CampaignPlans {
       dial.record.forget(placement);
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
-    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
+    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or its dial is unclear');
     if (!REFUSALS.has(code)) {
       // The run stays open: if the call is answered, the agent talks.
       await dial.record.doubt(placement, { code, message: messageOf(error) });
@@ -172,7 +172,10 @@ export class CampaignCalls extends CampaignPlans {
     try {
       await this.#deps.dial.record.created(placement);
     } catch (error) {
-      this.#deps.plans.log.error({ err: error, runId: placement.run.id }, 'call not in its log');
+      this.#deps.plans.log.error(
+        { err: error, runId: placement.run.id },
+        'first event of the call not logged',
+      );
     }
   }
 }

@@ -61,7 +61,7 @@ export class DialRecord {
       const current = await store.runs.dialled({ runId: run.id, callId, gatheredContext });
       if (current?.state === 'completed') await hangUps.hangUpRun(current);
     } catch (error) {
-      log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
+      log.error({ err: error, runId: run.id }, 'call id not stored, or call not hung up');
     }
   }
 
@@ -79,7 +79,7 @@ export class DialRecord {
       const runLog = await events.open(runId);
       runLog.append({ type: 'fault', ...fault, fatal: false }, 0);
     } catch (error) {
-      log.error({ err: error, runId }, 'doubt about a call not in its log');
+      log.error({ err: error, runId }, 'unclear dial not logged');
     }
   }
 }

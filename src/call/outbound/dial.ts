@@ -98,7 +98,7 @@ export class ProviderDial {
       const { plan } = await services.speech.planOf(owner);
       prepareSpeech(plan);
     } catch (error) {
-      log.warn({ err: error, definitionId }, 'no connections ahead of the call');
+      log.warn({ err: error, definitionId }, 'services not connected ahead of the call');
     }
   }
 

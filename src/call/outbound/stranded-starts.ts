@@ -38,7 +38,7 @@ export class StrandedStarts {
       clock: deps.clock,
       everyMs: LOOK_MS,
       run: () => this.#look(),
-      onError: (error) => deps.log.error({ err: error }, 'stranded starts not looked up'),
+      onError: (error) => deps.log.error({ err: error }, 'stranded starts not checked'),
     });
   }
 
@@ -76,7 +76,7 @@ export class StrandedStarts {
     const run = await store.runs.find(runId);
     if (run?.state !== 'initialized' || this.#isKnown(runId)) return;
     const { code, message } = new GatewayError('STORE_UNAVAILABLE');
-    log.warn({ runId }, 'start without an answer of the database closed');
+    log.warn({ runId }, 'start closed: the database did not answer it');
     await noteStartFailure(this.#deps, runId, message);
     const provider = providerName.safeParse(run.mode).data;
     const fault = { code, message };

@@ -88,13 +88,13 @@ export class PbxConnections {
     this.#lines.clear();
     if (!wasRunning) return;
     await this.#deps.store.leases.release().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'leases of PBXs not given back');
+      this.#deps.log.warn({ err: error }, 'PBX leases not released');
     });
   }
 
   /** Notes an outage of the store. Every connection stays: no other node can take one either. */
   #noteAway(error: unknown): void {
-    if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBXs to connect not looked up');
+    if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBX configurations not read');
     this.#wasAway = true;
   }
 

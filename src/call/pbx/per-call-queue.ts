@@ -44,7 +44,7 @@ export class PerCallQueue {
     const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
     this.#calls.set(callId, call);
     if (call.waiting >= STEPS_MAX) {
-      this.#log.warn({ callId }, 'event of a PBX dropped: its call has too many waiting');
+      this.#log.warn({ callId }, 'PBX event dropped: the event queue of its call is full');
       return;
     }
     call.next(() =>

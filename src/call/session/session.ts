@@ -414,7 +414,7 @@ export class CallSession {
         by,
       });
     } catch (error) {
-      this.#log.error({ err: error }, 'call not closed in full');
+      this.#log.error({ err: error }, 'call not closed completely');
     }
     if (this.#media !== undefined) callsActive.dec({ provider: this.plan.provider.name });
     this.#options.onEnded();

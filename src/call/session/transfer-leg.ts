@@ -235,7 +235,7 @@ class Destination implements TransferLegListener {
         return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
       case 'completed':
         return this.#isAnswered
-          ? new GatewayError('TRANSFER_DECLINED', { reason: 'they hung up' })
+          ? new GatewayError('TRANSFER_DECLINED', { reason: 'the destination hung up' })
           : new GatewayError('TRANSFER_NO_ANSWER');
       default:
         return undefined;

@@ -92,7 +92,7 @@ class Consultation {
     try {
       void this.#audio?.close();
     } catch (fault) {
-      this.#deps.log.warn({ err: fault }, 'the audio of a colleague was not closed in full');
+      this.#deps.log.warn({ err: fault }, 'audio of a transfer destination not closed completely');
     }
     this.#onEnd(error);
   }
@@ -130,7 +130,7 @@ class Consultation {
         this.#suspend();
         break;
       case 'closed':
-        if (event.reason === 'ended') this.#decline('their audio ended');
+        if (event.reason === 'ended') this.#decline('the audio of the destination ended');
         else this.end(event.error);
     }
   }
@@ -171,7 +171,7 @@ class Consultation {
     else if (event.type === 'utterance-finished') this.#said();
     else if (event.type === 'broken') this.end(event.error);
     else if (event.type === 'fault') {
-      this.#deps.log.warn({ err: event.error }, 'a colleague is not spoken to');
+      this.#deps.log.warn({ err: event.error }, 'announcement to a transfer destination failed');
     }
   }
 
@@ -193,11 +193,15 @@ class Consultation {
     this.#isAnnounced = true;
     const { accept, decisionS } = this.#announcement;
     if (accept === 'stay') this.end();
-    else this.#timers.after(decisionS * 1_000, () => this.#decline('they pressed no key in time'));
+    else
+      this.#timers.after(decisionS * 1_000, () =>
+        this.#decline('the destination pressed no key in time'),
+      );
   }
 
   #key(digit: string): void {
-    if (digit === this.#announcement.refuseKey) this.#decline('they refused it by a key');
+    if (digit === this.#announcement.refuseKey)
+      this.#decline('the destination refused the call by a key');
     else this.end();
   }
 

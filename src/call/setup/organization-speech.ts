@@ -179,7 +179,7 @@ async function settingsOf(
   } catch (error) {
     deps.log.error(
       { err: error, organizationId },
-      'speech services not read, the gateway has its own',
+      'speech services not read: the gateway uses its own',
     );
     return { first: GATEWAY_SETTINGS, nodes: NO_NODES, faults: [settingsFaultOf(error)] };
   }

@@ -47,7 +47,7 @@ export class PreCallFetches {
     const request = preCallRequestOf(definition, run.callType);
     if (request === undefined) return undefined;
     const onBroken = (error: unknown): void => {
-      this.#deps.log.error({ err: error, runId: run.id }, 'what waited for variables failed');
+      this.#deps.log.error({ err: error, runId: run.id }, 'work after the pre-call fetch failed');
     };
     return { context: this.#fetchContext(run, request), onBroken };
   }
@@ -70,7 +70,7 @@ export class PreCallFetches {
     { url, credentialUuid }: PreCallRequest,
   ): Promise<Record<string, unknown>> {
     const { clock, http } = this.#deps;
-    const deadline = deadlineSignal(clock, FETCH_MS, 'variables before the call');
+    const deadline = deadlineSignal(clock, FETCH_MS, 'pre-call fetch');
     try {
       const credential =
         credentialUuid === null
@@ -113,7 +113,7 @@ export class PreCallFetches {
   /** Notes a failed fetch in the run. Never rejects. */
   async #noteFailure(run: Run, error: unknown): Promise<void> {
     const { store, events, log } = this.#deps;
-    log.warn({ err: error, runId: run.id }, 'no variables before the call');
+    log.warn({ err: error, runId: run.id }, 'pre-call fetch returned no variables');
     const known = error instanceof GatewayError ? error : failed('the server was not reached');
     const { code, message } = known;
     try {
