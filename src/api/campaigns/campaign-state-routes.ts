@@ -1,5 +1,5 @@
-// What moves a campaign from state to state: start, pause, resume, and the redial of a completed one.
-// Source: specification §4.12, contract §9.1, §9.2 and §9.11.
+// Routes that change a campaign's state: start, pause, resume, and the redial of a completed one. Source: specification
+// §4.12, contract §9.1, §9.2 and §9.11.
 
 import { z } from 'zod';
 import {
