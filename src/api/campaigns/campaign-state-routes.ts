@@ -45,7 +45,7 @@ const moves = {
   cancel: {
     operationId: 'cancelCampaign',
     summary: 'Cancel a campaign',
-    description: 'Ends the campaign: calls under way go on, nobody else is called.',
+    description: 'Ends the campaign: calls in progress go on, and no further contact is called.',
     make: cancelCampaign,
   },
 };
@@ -120,7 +120,7 @@ function redialRoute(api: Api, deps: ApiDeps): void {
         ...common,
         operationId: 'redialCampaign',
         summary: 'Redial a campaign',
-        description: 'A new campaign for those whom a completed one did not reach.',
+        description: 'Creates a campaign for the contacts that a completed one did not reach.',
         params,
         body: campaignRedial,
         response: {

@@ -62,7 +62,7 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
         tags: ['service'],
         operationId: 'getAutoscaleMetric',
         summary: 'Get the autoscale metric',
-        description: 'How many calls there should be room for.',
+        description: 'Number of calls for which capacity is needed.',
         querystring: z.object({ buffer: queryInteger(0, BUFFER_MAX).default(0) }),
         response: { 200: autoscaleMetric, ...faults('DEVOPS_SECRET_WRONG') },
       },

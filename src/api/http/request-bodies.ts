@@ -123,7 +123,7 @@ function contentType(request: FastifyRequest): string {
 /** The thread's answer, while the client waits for it. */
 async function largeJson(request: FastifyRequest, thread: JsonThread): Promise<JsonReading> {
   const gone = new AbortController();
-  const onClose = (): void => gone.abort(jsonError('The client went away', 0));
+  const onClose = (): void => gone.abort(jsonError('The client closed the connection', 0));
   const { socket } = request.raw;
   if (socket.destroyed) onClose();
   socket.once('close', onClose);

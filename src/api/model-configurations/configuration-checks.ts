@@ -175,7 +175,7 @@ export class ConfigurationChecks {
     } catch (error) {
       if (codeOf(error) === 'TIMED_OUT') return undefined;
       if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
-      return `leads to ${error.facts['reason'] ?? 'a network of its own'}`;
+      return `leads to ${error.facts['reason'] ?? 'a private network'}`;
     }
   }
 }

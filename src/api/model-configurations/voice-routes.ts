@@ -27,7 +27,7 @@ const provider = z
   .string()
   .refine(
     (name) => REFERENCE_PROVIDERS.includes(name) || Object.hasOwn(services.tts, name),
-    'not a service that speaks',
+    'not a text-to-speech service',
   );
 const filter = z.string().max(100).optional();
 
@@ -102,7 +102,7 @@ async function voicesOf(
   const known = knownVoices(name);
   if (account === undefined) {
     if (known.length > 0) return known;
-    const reason = 'no key of it is stored, and this version knows none';
+    const reason = 'no key of the service is stored, and this version has no list of its voices';
     throw new GatewayError('VOICES_UNAVAILABLE', { provider: name, reason });
   }
   const deadline = deadlineSignal(deps.clock, LIST_MS_MAX, 'list of voices');

@@ -29,7 +29,7 @@ export async function checkAddresses(
     } catch (error) {
       if (codeOf(error) === 'TIMED_OUT') continue;
       if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
-      const reason = error.facts['reason'] ?? 'a network of its own';
+      const reason = error.facts['reason'] ?? 'a private network';
       throw new GatewayError('CONFIGURATION_ADDRESS_FORBIDDEN', { field, reason }, error);
     }
   }

@@ -82,7 +82,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'inboundFallback',
         summary: 'Receive a call that could not be answered',
         description:
-          "For the provider's fallback URL: the caller hears an apology, and the call ends. Tells nothing, so it needs no signature.",
+          "For the provider's fallback URL: the caller hears an apology, and the call ends. The reply reveals nothing, so it needs no signature.",
       },
     },
     async (request, reply) => {
