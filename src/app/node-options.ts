@@ -24,7 +24,7 @@ export interface ForkedProcess {
 /** Ends this process: another one has its name and has closed its runs. */
 function leaveReplaced(log: Log): (error: GatewayError) => void {
   return (error) => {
-    log.fatal({ err: error }, 'another process has the name of this node, this one stops');
+    log.fatal({ err: error }, 'another process has the name of this node: this one stops');
     process.stderr.write(`${error.code}: ${error.message}\n`);
     process.exit(1);
   };

@@ -88,7 +88,7 @@ export class AttemptSettler {
     if (!(await store.contacts.putOff(id, delayMs))) return;
     log.info(
       { campaignId, attemptId: id, putOffs: putOffs + 1, delayMs },
-      'no call placed: put off',
+      'no call placed: contact postponed',
     );
   }
 
@@ -130,7 +130,7 @@ export class AttemptSettler {
     const isTripped = entry !== undefined && (await store.contacts.stop(id, entry));
     this.#watched.add(id);
     if (!isTripped) return false;
-    log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its breaker');
+    log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its circuit breaker');
     return true;
   }
 }

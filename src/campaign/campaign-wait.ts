@@ -62,7 +62,7 @@ function nobodyDue(
   nowMs: number,
 ): CampaignWait | undefined {
   if (firstDueAt === undefined) {
-    return { reason: 'calls_under_way', message: 'for the calls that are under way', until: null };
+    return { reason: 'calls_under_way', message: 'for the calls in progress', until: null };
   }
   if (firstDueAt.getTime() <= nowMs) return undefined;
   const moment = spokenMoment(firstDueAt.getTime(), schedule?.timezone ?? 'UTC');

@@ -157,7 +157,7 @@ export class Dispatcher {
         await this.#serve(each, freeCalls);
       } catch (error) {
         // A fault of one campaign does not affect the others.
-        log.error({ err: error, campaignId: each.campaign.id }, 'campaign not served');
+        log.error({ err: error, campaignId: each.campaign.id }, 'campaign not dispatched');
       }
     }
   }
@@ -281,7 +281,7 @@ export class Dispatcher {
       await this.#deps.store.contacts.stop(campaign.id, {
         level: 'error',
         event: 'calls_not_possible',
-        message: `Paused: ${reason.replace(/\.$/, '')}. Mend it, then resume the campaign`,
+        message: `Paused: ${reason.replace(/\.$/, '')}. Correct it, then resume the campaign`,
         details: { code },
       });
       return undefined;

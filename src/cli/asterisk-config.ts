@@ -169,7 +169,7 @@ function printed(
   const kept = [
     `# The configuration at the gateway must have: ${JSON.stringify(plan.configuration)}`,
     ...(wishes.password === PASSWORD_WANTED
-      ? [`# ${PASSWORD_WANTED}: app_password, which the gateway does not give away.`]
+      ? [`# ${PASSWORD_WANTED}: app_password, which the gateway does not reveal.`]
       : []),
   ];
   return [

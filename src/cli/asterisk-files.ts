@@ -88,7 +88,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
   if (mode === 'incoming') {
     return lines(
       GENERAL,
-      'enabled = yes              ; ARI needs it, though nobody has to reach it from outside',
+      'enabled = yes              ; ARI needs it, but it need not be reachable from outside',
       'bindaddr = 127.0.0.1',
       'bindport = 8088',
     );
@@ -104,7 +104,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
     'enabled = yes',
     isTls
       ? 'bindaddr = 127.0.0.1       ; plain HTTP for this machine alone'
-      : `bindaddr = ${bind}          ; let the firewall admit the gateway, and nobody else`,
+      : `bindaddr = ${bind}          ; let the firewall admit only the gateway`,
     'bindport = 8088',
     ...(isTls ? tls : []),
   );

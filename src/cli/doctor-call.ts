@@ -57,7 +57,7 @@ export function callWish(
   const problem =
     call === undefined
       ? '--out goes with --call'
-      : 'say whom to call: --call NUMBER, with + and the country code';
+      : 'say which number to call: --call NUMBER, with + and the country code';
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
@@ -92,7 +92,7 @@ export async function examineByCall(
   const { gateway, configurationId, number } = wish;
   const path = `/organizations/telephony-configs/${configurationId}/examination-calls`;
   if (io.interrupted?.aborted === true) {
-    io.out('Interrupted: nobody was called.\n');
+    io.out('Interrupted: no number was called.\n');
     return 1;
   }
   const name = wish.file ?? nameOfCapture(configurationId);

@@ -78,7 +78,7 @@ export async function doctor(options: Options, io: CliIo): Promise<number> {
   if (wish !== undefined && !findings.some(isFatal)) {
     return examineByCall(wish, io, (step, time) => linesOf(step, `${time}  `));
   }
-  if (wish !== undefined) out('Nobody was called. ');
+  if (wish !== undefined) out('No number was called. ');
   out(
     ok
       ? 'Nothing was found that keeps calls from working.\n'

@@ -71,7 +71,7 @@ export async function askGateway<T>(
 ): Promise<T> {
   const content = schema.safeParse(parseJson(await askForText(address, request)));
   if (content.success) return content.data;
-  const said = 'an answer that is not understood';
+  const said = 'an answer that cannot be parsed';
   throw new GatewayError('GATEWAY_REFUSED', { url: address.url, said });
 }
 

@@ -55,7 +55,7 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
       });
     } catch (error) {
       const code = codeOf(error) ?? '';
-      this.#log.warn({ err: error, runId: run.id }, 'no worker has answered to a dial');
+      this.#log.warn({ err: error, runId: run.id }, 'no worker has answered a dial');
       // The worker refuses before it dials, or got no request.
       return code === 'QUEUE_FULL' || code.startsWith('STORE_') ? 'put-off' : 'in-doubt';
     }
