@@ -12,7 +12,7 @@ import { smallWorkflow, twilioConfig, withApi } from './served.ts';
 import { makeWorld, SECRETS } from './world.ts';
 
 const served = withApi();
-/** Of either kind, for every operation. */
+/** Requests of either kind for every operation. */
 const REQUESTS_PER_OPERATION = rounds(4, 30);
 
 /** Names of rows that are there. */

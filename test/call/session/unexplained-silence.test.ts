@@ -26,7 +26,7 @@ const FLOOD = 'and then there is one more thing that i would like to tell you '.
 interface Way {
   name: string;
   model: Script;
-  /** Of the second model; default: it answers. */
+  /** Script of the second model; default: it answers. */
   second?: Script;
   /** What becomes of the caller's words. Default: they are final 40 ms after the turn. */
   words?: 'late' | 'never final' | 'empty' | 'twice' | 'recogniser dies';

@@ -20,7 +20,7 @@ export interface HostedFakeOptions {
   gatewayUrl: string;
   /** Numbers of the account, `+` and digits. A number without a URL of its own rings at the gateway's inbound route. */
   numbers: readonly string[];
-  /** Of the REST interface. Default: any port of this machine alone. */
+  /** Port of the REST interface. Default: any port of this machine alone. */
   port?: number;
   host?: string;
   /** Where a public URL is really reached, if not where it says. Signatures are over the public one. */
