@@ -14,7 +14,7 @@ if (['--version', '-v'].includes(process.argv[2])) {
   process.stdout.write(`${version}\n`);
   process.exit(0);
 }
-if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
+if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image has only the build.
 const { runCli } = await import(pathToFileURL(join(root, 'dist/cli/cli.js')).href);
 const interrupt = new AbortController();
 // Only a command that holds a call handles an interrupt; a second Ctrl-C ends the command at once.

@@ -1,6 +1,6 @@
 // Makes a release of the version in package.json: its notes (from CHANGELOG.md) and a bill of materials (CycloneDX) in
-// release/<version>/. Fails unless the versions agree, every licence may be passed on, the image's recipe can be built from
-// what is in the repository, and the registry's signatures of the packages are good. These need the network. Plain Node.
+// release/<version>/. Fails unless the versions agree, every licence permits redistribution, the image can be built
+// from the repository, and the registry's signatures of the packages are valid, which need the network. Plain Node.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ export function imageProblemsOf(dockerfile) {
   ];
 }
 
-/** In words, what a Dockerfile takes from the repository or from package.json's scripts that is not there. */
+/** Problems of a Dockerfile as texts: files and scripts that it uses and that do not exist. */
 export function recipeProblemsOf(dockerfile, { scripts, exists }) {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
     paths.split(/\s+/),
@@ -74,7 +74,7 @@ export function notesOf(changelog, version) {
   return section?.slice(section.indexOf('\n') + 1).trim();
 }
 
-/** In words, what is wrong with the version: `lock` is package-lock.json. */
+/** Problems of the version, as texts. `lock`: package-lock.json. */
 export function versionProblemsOf({ version, lock, changelog }) {
   const next = notesOf(changelog, 'Next') ?? '';
   const locked = [lock.version, lock.packages?.['']?.version];

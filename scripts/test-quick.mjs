@@ -8,9 +8,9 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const LIMIT_MS = 90_000;
-/** A batch that could not end in this time is not begun. */
+/** Time that must be left to begin a batch. */
 const BATCH_MS_MIN = 8_000;
-/** Vitest takes seconds to start: not one file at a time. */
+/** Files in a batch: Vitest takes seconds to start. */
 const BATCH_FILES = 30;
 const CODE = /\.(ts|mjs|mts)$/;
 
@@ -41,7 +41,7 @@ function importersOf(sources) {
   return importers;
 }
 
-/** Tests that name a changed file which is no code: a document, a fixture, a setting. */
+/** Tests that name a changed file other than code: a document, a fixture, a setting. */
 function readersOf(changed, sources) {
   const data = changed.filter((path) => !CODE.test(path));
   if (data.length === 0) return [];
@@ -55,7 +55,7 @@ function git(...args) {
   return status === 0 ? stdout.split('\n').filter(Boolean) : [];
 }
 
-/** Paths from the project's root. */
+/** Changed files, as paths from the project's root. */
 function changedFiles(base) {
   if (base !== undefined) return git('diff', '--name-only', base);
   const open = [

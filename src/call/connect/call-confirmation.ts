@@ -1,5 +1,5 @@
-// Asks a provider about a call whose webhook does not prove its content. Requests about one call are limited: the sender
-// of unsigned or repeated webhooks must not use up the account's request budget.
+// Asks a provider about a call whose webhook does not prove its content. Requests about one call are limited: the
+// sender of unsigned or repeated webhooks must not use up the account's request budget.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
